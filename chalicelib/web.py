@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from chalicelib.authorizer import authorizer, verified_now
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, envelope
+from chalicelib.errors import ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validated
@@ -57,7 +58,9 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+HSTS = {"Strict-Transport-Security": f"max-age={180 * 24 * 3600}"}  # browsers use only HTTPS for so many seconds
 HEADERS = {
+    **HSTS,
     "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",  # the gateway compresses it if the client accepts that, and caches store both
     "X-Content-Type-Options": "nosniff",
@@ -85,7 +88,7 @@ class Moved(Document):
 
 
 MEGABYTE = 1024 * 1024
-JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **HSTS}
 STATUS_OF = {
     ErrorCode.NO_CREDENTIAL: 401,
     ErrorCode.BAD_CREDENTIAL: 401,
@@ -140,7 +143,7 @@ STATUS_OF = {
 }
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
-BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: ErrorCode.UNKNOWN_PATH}
+BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
 
 
 class Headers(dict[str, str]):
@@ -153,19 +156,27 @@ class RequestPath(str):
     __slots__ = ()
 
 
+ITEM_PATH = re.compile(r"[A-Z][A-Za-z]*\[[0-9]+\][A-Za-z0-9.\[\]]*")  # a path in an item of a batch
+
+
 class Enveloped(Response):
     """An answer with the envelope as its body. Its ErrorCode and the fields of its findings are logged."""
 
-    def __init__(self, body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        body: Mapping[str, Any],
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        *,
+        may_name_values: bool = False,
+    ) -> None:
         sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
         super().__init__(exact_json.text(body), sent, status)
         self.error_code = body["ErrorCode"]
-        findings = body.get("Validations") or ()
-        self.fields = [one["Property"] for one in findings[:10] if one["Code"] not in NAMING_VALUES]
+        names = [one["Property"] for one in (body.get("Validations") or ())[:10]]
+        self.fields = [name for name in names if not may_name_values or ITEM_PATH.fullmatch(name)]
 
 
-# In a batch their findings name an e-mail or a printer instead of a field, and the log holds no values.
-NAMING_VALUES = frozenset({Check.TWICE, ErrorCode.AGENT_NOT_FOUND.code, ErrorCode.PRINTER_NOT_FOUND.code})
 View = Callable[..., Answer | Document]
 
 
@@ -241,7 +252,10 @@ def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
     """Add a route for each endpoint."""
     for endpoint in endpoints:
         extra = {} if endpoint.public else {"authorizer": authorizer}
-        app.route(endpoint.path, methods=[endpoint.method], name=endpoint.name, **extra)(_handler(app, endpoint))
+        route = app.route(  # `_body_of` checks the media type, because a request without a body needs none
+            endpoint.path, methods=[endpoint.method], name=endpoint.name, content_types=["*/*"], **extra
+        )
+        route(_handler(app, endpoint))
 
 
 def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
@@ -250,10 +264,11 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
     def handle(**parts: str) -> Response:
         request = app.current_request
         assert request is not None  # noqa: S101  for mypy: a handler always has a request
+        sent: dict[str, Any] = {}
         try:
-            return respond(endpoint.view(**_arguments(request, endpoint, parts)))
+            return respond(endpoint.view(**_arguments(request, endpoint, parts, sent)))
         except ServiceError as refusal:
-            return refuse(refusal, endpoint.body)
+            return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
             return crash(defect, request)
 
@@ -261,13 +276,15 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
     return handle
 
 
-def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -> dict[str, Any]:
+def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], sent: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the endpoint's function. `sent` receives the fields of the body."""
     caller = None if endpoint.public else _caller(request)  # first: a refused caller learns nothing about its request
     arguments: dict[str, Any] = {}
     by_name = {_snake(name): value for name, value in parts.items()}
     for name, hint in endpoint.arguments.items():
         if name == "body":
-            arguments[name] = validated(hint, _sent(request, hint, endpoint.max_bytes))
+            sent |= _sent(request, hint, endpoint.max_bytes)
+            arguments[name] = validated(hint, sent)
         elif hint is Caller:
             arguments[name] = caller
         elif hint is Headers:
@@ -282,9 +299,13 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
 
 
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
-    """Return the body of the request; for a GET together with the query string."""
+    """Return the body of the request; for a GET together with the query string.
+
+    No body is an empty object where no field is required.
+    """
     if request.method != "GET":
-        return exact_json.parse(_body_of(request, limit))
+        is_optional = not any(field.is_required() for field in model.model_fields.values())
+        return {} if is_optional and not request.raw_body else exact_json.parse(_body_of(request, limit))
     query = from_query(model, request.query_params.items() if request.query_params else ())
     return merge_inputs(query, exact_json.parse(_body_of(request, limit))) if request.raw_body else query
 
@@ -311,10 +332,10 @@ def _caller(request: Request) -> Caller:
 
 
 def _body_of(request: Request, limit: int) -> bytes:
-    media_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise ServiceError(ErrorCode.MEDIA_TYPE)
     raw = request.raw_body or b""
+    media_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+    if raw and media_type != "application/json":
+        raise ServiceError(ErrorCode.MEDIA_TYPE)
     body = raw.encode() if isinstance(raw, str) else raw
     if len(body) > limit:
         raise ServiceError(ErrorCode.TOO_LARGE, f"The body is over {limit // MEGABYTE} MB.")
@@ -325,11 +346,14 @@ def respond(answer: Answer | Document) -> Response:
     """Return 200 with the answer's own headers. A document is returned unchanged."""
     if isinstance(answer, Document):
         return answer
-    return Enveloped(answer.model_dump(by_alias=True), headers=answer.headers)
+    body = answer.model_dump(by_alias=True)
+    return Enveloped(body, headers=answer.headers, may_name_values=answer.FINDINGS_NAME_VALUES)
 
 
-def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> Enveloped:
-    """Return a refusal by the catalogue, with each finding under its path in the request's model."""
+def refuse(
+    refusal: ServiceError, model: type[RequestModel] | None = None, sent: Mapping[str, Any] | None = None
+) -> Enveloped:
+    """Return a refusal by the catalogue, with each finding under its path in the request (`sent`, read by `model`)."""
     headers = {}
     if seconds := refusal.retry_after or RETRY_AFTER.get(refusal.error):
         headers["Retry-After"] = str(seconds)
@@ -337,8 +361,7 @@ def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> En
         headers["Idempotent-Replayed"] = "true"
     if refusal.error.is_denial:
         headers["WWW-Authenticate"] = 'Basic realm="payments"'
-    located = (model or RequestModel).located
-    items = tuple(item if isinstance(item, Validation) else located(item) for item in refusal.validations)
+    items = (model or RequestModel).findings_of(refusal, sent or {})
     body = envelope(refusal.error.code, refusal.message, items)
     return Enveloped(body, STATUS_OF[refusal.error], headers)
 

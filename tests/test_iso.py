@@ -1,6 +1,9 @@
 import subprocess
 import sys
+from typing import Any
 
+import iso3166
+import iso4217
 import phonenumbers
 import pytest
 from hypothesis import given
@@ -50,10 +53,25 @@ def test_anything_else_is_no_country(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("country", "currency"), [("ZA", "ZAR"), ("US", "USD"), ("DE", "EUR"), ("LS", "LSL"), ("CG", "XAF"), ("AQ", None)]
+    ("country", "currency"),
+    [("ZA", "ZAR"), ("DE", "EUR"), ("LS", "LSL"), ("TR", "TRY"), ("KR", "KRW"), ("TW", "TWD"), ("BO", "BOB")],
 )
-def test_a_country_has_a_currency_where_iso_4217_lists_a_single_one(country: str, currency: str | None) -> None:
+def test_a_country_has_its_currency(country: str, currency: str) -> None:
     assert iso_codes.currency_of_country(country) == currency
+
+
+def test_every_country_that_has_a_currency_gets_one_that_iso_4217_lists_for_it() -> None:
+    found = {country: iso_codes.currency_of_country(country) for country in iso3166.countries_by_alpha2}
+    names = {country: entry.name.upper() for country, entry in iso3166.countries_by_alpha2.items()}
+    table: Any = iso4217.raw_table
+    listed = {
+        country: {code for code, row in table.items() if row["CtryNm"] & {name, f"{name} (THE)"}}
+        for country, name in names.items()
+    }
+
+    assert {country for country, code in found.items() if code is None} == {"AQ", "GS", "PS"}
+    assert [code for code in found.values() if code and iso_codes.currency(code) is None] == []
+    assert [country for country, codes in listed.items() if codes and found[country] not in codes] == []
 
 
 @pytest.mark.parametrize("text", ["+27 82 987 6543", "+27829876543", "082 987 6543", "0027829876543"])

@@ -43,8 +43,12 @@ def resolve_printer(
     for number, code in catalogue.items():
         if printer_id in (None, number) and printer_code in (None, code):
             return PrinterSettings(number, code), []
-    name = "printer_id" if printer_id is not None and catalogue.get(printer_id) is None else "printer_code"
-    return None, [missing(f"printer.{name}", ErrorCode.PRINTER_NOT_FOUND)]
+    if printer_id is not None and printer_id not in catalogue:
+        return None, [missing("printer.printer_id", ErrorCode.PRINTER_NOT_FOUND)]
+    if printer_code not in catalogue.values():
+        return None, [missing("printer.printer_code", ErrorCode.PRINTER_NOT_FOUND)]
+    message = "PrinterID and PrinterCode name different printers."
+    return None, [Finding("printer.printer_code", Check.CONTRADICTION, message)]
 
 
 def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:

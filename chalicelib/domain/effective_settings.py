@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from chalicelib.domain.agent import Agent, Features, MobileSettings, Moments, PrinterSettings
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.record import Record
 
@@ -124,15 +125,17 @@ class PaymentOption(Record):
     acquirer_name: str
 
 
-class AccountConfiguration(Record):
-    """An account and its ways to pay; a system user has no merchant.
-
-    `currency` is alpha-3; `products` are the ProductDescCodes that payment/prepare serves.
-    """
+class Account(Record):
+    """An account, its merchant, and the currency of its payments. A system user has no merchant of its own."""
 
     agent: Agent
     merchant: Merchant | None
-    currency: str | None
+    currency: Currency | None
+
+
+class AccountConfiguration(Account):
+    """An account and its ways to pay. `products` are the ProductDescCodes that payment/prepare serves."""
+
     options: tuple[PaymentOption, ...]
     products: tuple[str, ...]
 

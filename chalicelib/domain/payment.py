@@ -287,7 +287,9 @@ def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[da
     paid = _paid(order, merchant)
     if paid is None:
         return None, [Finding(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
-    if not now - OFFLINE_FOR <= paid <= now + CLOCK_SKEW:
+    if paid > now + CLOCK_SKEW:
+        return None, [Finding(name, Check.OUT_OF_RANGE, "The time is in the future: check the till's clock and GMT.")]
+    if paid < now - OFFLINE_FOR:
         return None, [Finding(name, Check.OUT_OF_RANGE, "An offline payment was taken within the last year.")]
     return paid, []
 

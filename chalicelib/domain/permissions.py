@@ -57,6 +57,24 @@ def check_can_see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
 
+def check_can_change_rights(agent: Agent, of_agent: int) -> None:
+    """Refuse to change one's own rights, for an agent that may change those of others."""
+    _check_allowed(agent.id != of_agent)
+
+
+def check_can_block_merchant(agent: Agent) -> None:
+    """Refuse to block a merchant or to change its importance unless the agent is a system user."""
+    _check_allowed(agent.is_system_user)
+
+
+def can_see_secret_key(agent: Agent, *, by_session: bool) -> bool:
+    """Return whether the agent may see a secret key: not by a session, unless it is a manager.
+
+    A key outlives a stolen session, and a new password.
+    """
+    return _is_manager(agent) or not by_session
+
+
 def check_can_take_payments(agent: Agent) -> None:
     """Refuse to take or prepare a payment for a system user, because it has no merchant."""
     _check_allowed(not agent.is_system_user)

@@ -39,19 +39,18 @@ class Credential(Record):
     ends_at: datetime | None = None
 
 
-def scheme_of(authorization: str) -> tuple[Scheme, str]:
-    """Return the scheme of a header, in any case, and the value after it.
+def scheme_of(authorization: str) -> tuple[Scheme | None, str]:
+    """Return the scheme of a header, in any case, and the value after it. The scheme is None for an unknown one.
 
-    Raise NO_CREDENTIAL for an empty header, SCHEME_DISABLED for an unknown scheme, BAD_CREDENTIAL for an empty or too
-    long value.
+    Raise NO_CREDENTIAL for an empty header, BAD_CREDENTIAL for an empty or too long value of a known scheme.
     """
     word, _, value = authorization.strip().partition(" ")
     if not word:
         raise ServiceError(ErrorCode.NO_CREDENTIAL)
     scheme = next((scheme for scheme in Scheme if scheme.lower() == word.lower()), None)
-    if scheme is None:
-        raise ServiceError(ErrorCode.SCHEME_DISABLED)
     value = value.strip()
+    if scheme is None:
+        return None, value
     if not value or len(value) > MAX_HEADER:
         raise ServiceError(ErrorCode.BAD_CREDENTIAL)
     return scheme, value

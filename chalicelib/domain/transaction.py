@@ -1,6 +1,7 @@
 """A transaction: a stored payment or reversal, with all its phases."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime
@@ -283,6 +284,29 @@ class Result(Record):
 
 
 OWN_RECEIPT_NUMBER = re.compile(r"[0-9]{6}\.[0-9]+\.[0-9]+")
+NOT_SHOWN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # Unicode's categories of controls, formats and no characters
+INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+
+
+def is_shown(text: str) -> bool:
+    """Return whether a text has neither control nor format characters."""
+    return not any(unicodedata.category(one) in NOT_SHOWN or one in INVISIBLE_LETTERS for one in text)
+
+
+def reads_like_own_number(text: str) -> bool:
+    """Return whether a person may read a text as a receipt number of the service: in any digits, with any dots."""
+    shown = "".join(map(_as_read, unicodedata.normalize("NFKC", text)))
+    return OWN_RECEIPT_NUMBER.fullmatch(shown) is not None
+
+
+def _as_read(character: str) -> str:
+    """Return the ASCII digit or dot that a character looks like, nothing for a mark or blank, else the character."""
+    digit, category = unicodedata.digit(character, None), unicodedata.category(character)
+    if digit is not None:
+        return str(digit)
+    if category[0] in "MZ":
+        return ""
+    return "." if not character.isascii() and category[0] in "PS" else character
 
 
 def receipt_number(day: date, agent_id: int, number: int) -> str:

@@ -25,8 +25,8 @@ def end_session(caller: Caller) -> Answer:
 
 def me(body: IdentityQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
-    agent, merchant, currency = account_configuration.identity(caller, body.account_id)
-    return IdentityAnswer.of(agent, merchant, currency, caller.ends_at, now=clock.now(), gmt=body.gmt)
+    account = account_configuration.identity(caller, body.account_id)
+    return IdentityAnswer.of(account, caller.ends_at, clock.now(), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:

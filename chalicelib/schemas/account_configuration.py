@@ -71,7 +71,7 @@ class AccountAnswer(Answer):
             language_id=agent.language_id or (merchant.language if merchant else None),
             id=agent.id,
             client_id=agent.client_id,
-            currency_id=configuration.currency,
+            currency_id=configuration.currency and configuration.currency.code,
             country_id=country,
             country_name=country and country_name(country),
             is_system_user=agent.is_system_user,

@@ -11,9 +11,9 @@ from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, Branc
 from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
-from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.permissions import Right, is_administrator
 from chalicelib.domain.sessions import RememberedSession
-from chalicelib.errors import Check, Validation
+from chalicelib.errors import Check, ErrorCode, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, Name, Request, State, Text, View, problem, validations_of
@@ -47,6 +47,19 @@ class BranchActionsIn(Request):
         return BranchActions(self.branch_id, tuple(dict.fromkeys(self.actions)))
 
 
+Rights = Annotated[list[BranchActionsIn], Field(max_length=MAX_BRANCHES)]
+
+
+def rights_fields(sent: Rights | None) -> dict[str, Any]:
+    """Return the field of the agent's record with these rights; none when a request changes no rights."""
+    return {} if sent is None else {"branches_actions": tuple(item.to_domain() for item in sent)}
+
+
+def branches_of(sent: Rights | None, path: str) -> dict[str, int]:
+    """Return the branches that rights name, by the path of each, under the path of the rights."""
+    return {f"{path}[{number}].branch_id": item.branch_id for number, item in enumerate(sent or ())}
+
+
 class _Agent(Context):
     """The common fields of creating and updating an agent."""
 
@@ -54,6 +67,7 @@ class _Agent(Context):
         "printer.printer_id": "PrinterAndTaxSettings.PrinterID",
         "printer.printer_code": "PrinterAndTaxSettings.PrinterCode",
     }
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.EMAIL_TAKEN: "Email"}
 
     terminal_id: Identifier | None = None
     tid: Name | None = None
@@ -64,10 +78,11 @@ class _Agent(Context):
     mobile_settings: MobileSettingsIn | None = None
     printer_settings: JsonObject | None = None
     printer_and_tax_settings: PrinterIn | None = None
+    branches_actions: Rights | None = None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return the fields of the agent's record that are stored unchanged."""
-        return shared_fields(self, Agent, without=CONVERTED)
+        """Return the fields of the agent's record that are stored unchanged, and its rights if the request has any."""
+        return shared_fields(self, Agent, without=CONVERTED) | rights_fields(self.branches_actions)
 
 
 class CreateAgent(_Agent):
@@ -79,7 +94,6 @@ class CreateAgent(_Agent):
     branch_id: Identifier
     client_id: Identifier
     send_welcome_email: bool | None = None
-    branches_actions: Annotated[list[BranchActionsIn], Field(max_length=MAX_BRANCHES)] | None = None
     account_type: Identifier | None = None
     image_avatar: Image | None = None
 
@@ -87,7 +101,6 @@ class CreateAgent(_Agent):
         """Return the fields of the agent's record that come from the request, except references and secrets."""
         return super().record_fields() | {
             "account_type_id": ACCOUNT_AGENT if self.account_type is None else self.account_type,
-            "branches_actions": tuple(item.to_domain() for item in self.branches_actions or ()),
             "mobile_settings": self.mobile_settings.to_domain() if self.mobile_settings else None,
         }
 
@@ -113,7 +126,7 @@ class UpdateAgent(_Agent):
     @model_validator(mode="after")
     def _blocked_or_unlocked(self) -> Self:
         if self.unlock and self.state == BLOCKED:
-            raise problem(Check.CONTRADICTION, "Unlock makes the agent active and State 0 blocks it.")
+            raise problem(Check.CONTRADICTION, "Unlock makes the agent active and State 0 blocks it.", "Unlock")
         return self
 
     def record_fields(self) -> dict[str, Any]:
@@ -127,6 +140,13 @@ class ReadableItem(Request):
     email: str = ""
     state: State | None = None
     printer_and_tax_settings: PrinterIn | None = None
+    branches_actions: Rights | None = None
+
+    @property
+    def takes_administration(self) -> bool:
+        """Return whether the item takes the right of an administrator away, if the agent has it."""
+        rights = self.branches_actions
+        return rights is not None and not any(Right.ADMINISTRATOR in one.actions for one in rights)
 
 
 class BulkItem(ReadableItem):
@@ -265,6 +285,8 @@ class PosAnswer(Answer):
 
 class BulkAnswer(Answer):
     """The answer to updating several agents: the findings about the agents that were not updated."""
+
+    FINDINGS_NAME_VALUES: ClassVar[bool] = True
 
     pos: PosView | None = None
 

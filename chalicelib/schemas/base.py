@@ -4,7 +4,7 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -67,8 +67,10 @@ def message_of(detail: ErrorDetails) -> str:
         kind = f"string_{kind.removeprefix('string_')}"
         if context.get("min_length") == 1:
             return "It may not be empty."
-    template = MESSAGES.get(kind)
-    return template.format(**context) if template else detail["msg"]
+    if kind.isdecimal():  # a finding of our own
+        return str(context["reason"])
+    template = MESSAGES.get(kind)  # never pydantic's message: it may name a class, or quote the value
+    return template.format(**context) if template else "The value is not valid."
 
 
 ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
@@ -180,9 +182,12 @@ def wire_name(name: str) -> str:
     return "".join(ACRONYMS.get(word, word[:1].upper() + word[1:]) for word in name.split("_"))
 
 
-def problem(check: int, message: str) -> PydanticCustomError:
-    """Return the finding of a field's own check, under its code in the contract."""
-    return PydanticCustomError(str(int(check)), "{reason}", {"reason": message})
+def problem(check: int, message: str, field: str = "") -> PydanticCustomError:
+    """Return the finding of a field's own check, under its code in the contract.
+
+    `field` is the wire name of the field with the problem, when the check is one of the whole model.
+    """
+    return PydanticCustomError(str(int(check)), "{reason}", {"reason": message, "field": field})
 
 
 def _exact(value: object) -> object:
@@ -246,12 +251,21 @@ class Request(BaseModel):
     SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's spelling
     ZEROS: ClassVar[frozenset[str]] = frozenset()  # further fields in which tills send 0 as a placeholder
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {}  # refusal of a reference or a name: its path in the request
 
     @classmethod
     def located(cls, finding: Finding) -> Validation:
         """Return a finding of the domain under its path in the request."""
         path = cls.PATHS.get(finding.field) or ".".join(map(wire_name, finding.field.split(".")))
         return Validation(path, finding.code, finding.message)
+
+    @classmethod
+    def findings_of(cls, refusal: ServiceError, sent: Mapping[str, Any]) -> tuple[Validation, ...]:
+        """Return the validation items of a refusal, each under its path in the request, in the spelling sent."""
+        items = [one if isinstance(one, Validation) else cls.located(one) for one in refusal.validations]
+        if not items and (path := cls.REFERENCES.get(refusal.error)):
+            items = [Validation(path, refusal.error.code, refusal.message)]
+        return tuple(Validation(spelling_sent(one.field, sent), one.code, one.message, one.type) for one in items)
 
     @model_validator(mode="before")
     @classmethod
@@ -262,10 +276,36 @@ class Request(BaseModel):
         return as_meant(data, fields_of(cls), cls.SPELLINGS)
 
 
+def spelling_sent(path: str, sent: Any) -> str:
+    """Return the path of a field with each name as the request spells it."""
+    written = []
+    for part in path.split("."):
+        name, *indexes = part.replace("]", "").split("[")
+        if isinstance(sent, dict) and name not in sent:
+            name = next((one for one in sent if _is_spelling(one, name)), name)
+        written.append(name + "".join(f"[{index}]" for index in indexes))
+        sent = sent.get(name) if isinstance(sent, dict) else None
+        for index in indexes:
+            sent = sent[int(index)] if isinstance(sent, list) and int(index) < len(sent) else None
+    return ".".join(written)
+
+
+def _is_spelling(written: str, name: str) -> bool:
+    """Return whether a name is another spelling of a field."""
+    return written.lower() == name.lower() or any(one.SPELLINGS.get(written) == name for one in _models(Request))
+
+
+def _models(model: type[Request]) -> Iterator[type[Request]]:
+    yield model
+    for child in model.__subclasses__():
+        yield from _models(child)
+
+
 class Answer(BaseModel):
     """An answer: the envelope, and the operation's own fields."""
 
     model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
+    FINDINGS_NAME_VALUES: ClassVar[bool] = False  # a Property may be a value, such as an e-mail, that no log may hold
 
     error_code: int = 0
     error_message: str | None = None
@@ -335,7 +375,11 @@ def _finding(detail: ErrorDetails) -> Validation:
     if detail["type"] == "int_type" and _is_long_int(detail["input"]):
         message = f"A whole number of at most {LONGEST_INT} digits is expected."
         return Validation(_path(detail["loc"]), Check.OUT_OF_RANGE, message)
-    return Validation(_path(detail["loc"]), _check(detail["type"]), message_of(detail))
+    inner = detail.get("ctx", {}).get("field")
+    path = _path((*detail["loc"], inner) if inner else detail["loc"])
+    if detail["type"] == "literal_error" and not isinstance(detail["input"], str):
+        return Validation(path, Check.TYPE, MESSAGES["string_type"])
+    return Validation(path, _check(detail["type"]), message_of(detail))
 
 
 def _is_long_int(value: object) -> bool:

@@ -69,14 +69,6 @@ ExtID = Annotated[str, Field(max_length=128)]
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 
 
-def _is_deep(value: dict[str, Any]) -> bool:
-    """Return whether an object has more than MAX_DEPTH levels, so that it could be read but not written."""
-    level: list[Any] = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _values_of(outer) if isinstance(inner, dict | list)]
-    return bool(level)
-
-
 def _values_of(value: dict[str, Any] | list[Any]) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value
 
@@ -91,7 +83,7 @@ def _values(value: Any) -> Iterator[Any]:
 def _json_text(value: Any) -> str:
     if not isinstance(value, dict):
         raise problem(Check.TYPE, "An object is expected.")
-    if _is_deep(value):
+    if exact_json.is_deeper(value, MAX_DEPTH):
         raise problem(Check.TOO_LONG, f"At most {MAX_DEPTH} levels are kept.")
     if any(isinstance(one, Decimal) and len(one.as_tuple().digits) > exact_json.LONGEST_INT for one in _values(value)):
         raise problem(Check.OUT_OF_RANGE, f"A number has at most {exact_json.LONGEST_INT} digits.")

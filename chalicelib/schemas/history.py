@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
-from chalicelib.errors import Check
+from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Identifier, Request, Text, problem
 from chalicelib.schemas.field_types import ExtID
 from chalicelib.schemas.payments import InputTypeField
@@ -85,6 +85,7 @@ class ListHistory(Context):
         "period.last": "Period.To",
         "account_id": "ListBasicModel.AccountID",
     }
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "ListBasicModel.AccountID"}
 
     period: PeriodModel = PeriodModel()
     list_basic_model: ListBasicModel = ListBasicModel()

@@ -9,6 +9,7 @@ from pydantic import Field
 from chalicelib.domain.business_days import start_of, text_of, zone_of
 from chalicelib.domain.card import LinkedCard, last_day
 from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
 
@@ -20,6 +21,7 @@ class GetLinkedCards(Context):
     """The filters of the list. An absent filter does not filter, except that `Deleted` absent means 0."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"AccountID": "AccountId"}
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountId"}
     ZEROS: ClassVar[frozenset[str]] = frozenset({"State", "Status"})
 
     account_id: Identifier | None = Field(None, alias="AccountId")

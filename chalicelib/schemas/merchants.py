@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field
 
 from chalicelib.domain.merchant import Manager, Merchant, MerchantProfile
-from chalicelib.iso_codes import currency_of_country
+from chalicelib.iso_codes import country_name, currency_of_country
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
 from chalicelib.schemas.field_types import (
@@ -60,12 +60,12 @@ class _Merchant(Context):
     """The common fields of creating and updating a merchant."""
 
     location: Location
-    country: RequiredText
+    country: Text
     country_code: CountryCode
     device_info: DeviceInfo
     gmt: ZoneHours
     app_framework: Text
-    lang: RequiredText
+    lang: Text
     ip: Text
     name: Name
     phone: Phone
@@ -97,6 +97,7 @@ class CreateMerchant(_Merchant):
     """The body of merchant/create."""
 
     device_info: FullDeviceInfo
+    lang: RequiredText
     f_inst_id: Identifier
     client_manager: ClientManager
     send_welcome_email: bool | None = None
@@ -111,7 +112,7 @@ class CreateMerchant(_Merchant):
         return super().record_fields() | {
             "latitude": self.location.latitude,
             "longitude": self.location.longitude,
-            "country": self.country,
+            "country": self.country or country_name(self.country_code),
             "country_code": self.country_code,
             "currency_id": currency_of_country(self.country_code),
             "language": self.lang,

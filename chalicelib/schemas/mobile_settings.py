@@ -58,11 +58,13 @@ class MobileSettingsIn(Request):
     @model_validator(mode="after")
     def _set_or_reset(self) -> Self:
         if {self.barcode_scanner, self._scanner_of_features()} >= {True, False}:
-            raise problem(Check.CONTRADICTION, "BarcodeScanner and Features.BarcodeScanner differ.")
+            message = "BarcodeScanner and Features.BarcodeScanner differ."
+            raise problem(Check.CONTRADICTION, message, "BarcodeScanner")
         values = self._values()
         for reset, name in RESETS.items():
             if getattr(self, reset) and values[name] is not None:
-                raise problem(Check.CONTRADICTION, "A setting is both given and taken back.")
+                field = str(type(self).model_fields[reset].alias)
+                raise problem(Check.CONTRADICTION, "A setting is both given and taken back.", field)
         return self
 
     def to_domain(self) -> MobileSettings:

@@ -12,7 +12,6 @@ from pydantic import (
     PlainValidator,
     PrivateAttr,
     ValidationInfo,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -27,16 +26,16 @@ from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
-    OWN_RECEIPT_NUMBER,
     InputType,
     Particulars,
     ReceiptAddresses,
     Taxes,
     Transaction,
+    is_shown,
+    reads_like_own_number,
 )
 from chalicelib.errors import WARNING, Check, ErrorCode, Validation
 from chalicelib.schemas.base import (
-    DECIMAL_TEXT,
     Answer,
     Exact,
     Identifier,
@@ -51,7 +50,7 @@ from chalicelib.schemas.base import (
     wire_name,
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
-from chalicelib.schemas.field_types import BASE64, Email, ExtID, Phone, QueueId, parse_picture
+from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, Phone, QueueId, parse_picture
 from chalicelib.schemas.request_context import Context, Location, StoredRequest
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
@@ -168,10 +167,6 @@ MAX_TAX_CODES = 8  # of a line
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
 
 
-# The specification's type is String. A number is accepted as well, as the fields' descriptions say.
-DECIMAL_STRING = WithJsonSchema({"type": "string", "pattern": f"^{DECIMAL_TEXT.pattern}$"})
-
-
 def _storable(value: list[Any]) -> list[Any]:
     check_unicode(exact_json.text(value))
     return value
@@ -181,8 +176,8 @@ class Purchase(Request):
     """One line of a purchase."""
 
     title: Text
-    price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20), DECIMAL_STRING]  # below zero: a discount
-    quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20), DECIMAL_STRING]
+    price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20)]  # below zero: a discount
+    quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
     tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_storable)] | None = None  # fiscal
 
@@ -216,12 +211,17 @@ MAX_EXT_TRAN_DATA = 8 * 1024
 
 
 def _is_json(text: str) -> str:
+    check_unicode(text)
     if len(text.encode()) > MAX_EXT_TRAN_DATA:
         raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
     try:
-        exact_json.read(text)
+        is_deep = exact_json.is_deeper(exact_json.read(text), MAX_DEPTH)
+    except exact_json.TooDeepError:
+        is_deep = True
     except ValueError:
         raise problem(Check.FORMAT, "The text is not valid JSON.") from None
+    if is_deep:
+        raise problem(Check.TOO_LONG, f"The JSON text has at most {MAX_DEPTH} levels.")
     return text
 
 
@@ -268,7 +268,9 @@ class CPFData(Request):
 
 
 def _number_of_till(text: str) -> str | None:
-    if OWN_RECEIPT_NUMBER.fullmatch(text.strip()):
+    if not is_shown(text):
+        raise problem(Check.FORMAT, "A number without control and format characters is expected.")
+    if reads_like_own_number(text):
         raise problem(Check.FORMAT, "Numbers of this form are the service's own.")
     return text.strip() or None
 
@@ -320,7 +322,7 @@ class AcqTran(Request):
     external_terminal_id: Text | None = None
     allow_swipe_over_chip: bool | None = None
     force_signature_requirement: bool | None = None
-    additional_acquiring_fields: LongText | None = None
+    additional_acquiring_fields: Text | None = None
 
 
 class TaxesModel(Request):
@@ -367,6 +369,7 @@ class SubmitPayment(StoredRequest):
         "allow_swipe_over_chip": "AcqTran.AllowSwipeOverChip",
         **CARD_PATHS,
     }
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.CARD_NOT_FOUND: "Card.LinkedCardId"}
 
     basic_tran: BasicTran
     acq_tran: AcqTran = AcqTran()
@@ -538,6 +541,8 @@ class PrepareField(Request):
 
 class PreparePayment(Context):
     """The body of payment/prepare."""
+
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.PRODUCT_NOT_FOUND: "ProductDescCode"}
 
     prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)]
     product_desc_code: Name

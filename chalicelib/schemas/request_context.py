@@ -113,8 +113,17 @@ class StoredRequest(Context):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         if len(self.raw_request.encode()) + self.bytes_of_lines > MAX_RAW_REQUEST:
-            raise problem(Check.TOO_LONG, TOO_LONG)
+            raise problem(Check.TOO_LONG, TOO_LONG, self._largest_part())
         return self
+
+    def _largest_part(self) -> str:
+        """Return the name of the largest part of the request. Purchases count to their payment or reversal."""
+        sizes: dict[str, int] = {
+            name: len(exact_json.text(part)) for name, part in exact_json.read(self.raw_request).items()
+        }
+        for name in sizes.keys() & {"BasicTran", "BasicReverseTran"}:
+            sizes[name] += self.bytes_of_lines
+        return max(sizes, key=lambda name: sizes[name])
 
 
 def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: Mask) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.domain.reversal import ReversalOrder, ReverseMode, known_mode
-from chalicelib.errors import Check
+from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
 from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, Receipt
@@ -59,6 +59,7 @@ class ReversePayment(StoredRequest):
         "acquirer": "AcqTran.AcquirerCode",
         **CARD_PATHS,
     }
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.TRANSACTION_NOT_FOUND: "BasicReverseTran.TransactionID"}
 
     basic_reverse_tran: BasicReverseTran
     acq_tran: AcqTran = AcqTran()

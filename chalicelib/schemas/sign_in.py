@@ -1,16 +1,16 @@
 """Session login, and the answer of user/me."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, text_of, zone_of
-from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.money import Currency
+from chalicelib.domain.effective_settings import Account
 from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.sign_in import Credential, credential
+from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View
 from chalicelib.schemas.request_context import ZoneQuery
 
@@ -42,6 +42,8 @@ class SessionAnswer(Answer):
 class IdentityQuery(ZoneQuery):
     """The query string of user/me. With `AccountID`, a system user asks for the merchant of this account."""
 
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountID"}
+
     account_id: Identifier | None = None
 
 
@@ -63,35 +65,35 @@ class IdentityView(View):
     expires_at: str | None
 
 
+def _text_or_none(at: datetime, gmt: int) -> str | None:
+    """Return an instant as text for the wire; None if its local time is beyond the year 9999."""
+    try:
+        return text_of(at, gmt)
+    except OverflowError:
+        return None
+
+
 class IdentityAnswer(Answer):
     """The answer of user/me."""
 
     data: IdentityView
 
     @classmethod
-    def of(  # noqa: PLR0913  the facts of the answer
-        cls,
-        agent: Agent,
-        merchant: Merchant | None,
-        currency: Currency | None,
-        ends_at: datetime | None,
-        *,
-        now: datetime,
-        gmt: int | None,
-    ) -> Self:
-        """Return the answer with an agent, its merchant, and the end of its credential in the request's zone."""
+    def of(cls, account: Account, ends_at: datetime | None, now: datetime, gmt: int | None) -> Self:
+        """Return the answer with an account, and the end of its credential in the request's zone."""
+        agent, merchant, currency = account.agent, account.merchant, account.currency
         own = merchant.gmt if merchant else 0
         view = IdentityView.carried(
             agent,
             agent_id=agent.id,
             client_id=merchant.id if merchant else agent.client_id,
             client_name=merchant.name if merchant else None,
-            currency_id=currency.code if currency else None,
-            currency_digits=currency.digits if currency else None,
+            currency_id=currency and currency.code,
+            currency_digits=currency and currency.digits,
             gmt=own,
             today=business_day(now, own).isoformat(),
             is_administrator=is_administrator(agent),
             rights=sorted(rights_of(agent)),
-            expires_at=ends_at and text_of(ends_at, zone_of(gmt, own)),
+            expires_at=ends_at and _text_or_none(ends_at, zone_of(gmt, own)),
         )
         return cls(data=view)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Self
 
 from chalicelib.domain.takings import Taking
 from chalicelib.domain.transaction import receipt_number
+from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.history import PeriodModel
 from chalicelib.schemas.request_context import Context
@@ -18,6 +19,7 @@ class ReportTakings(Context):
     """The body of report/takings."""
 
     PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From"}
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountID"}
 
     period: PeriodModel = PeriodModel()
     account_id: Identifier | None = None

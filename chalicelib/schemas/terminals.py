@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from chalicelib import iso_codes, phone_numbers
 from chalicelib.domain.merchant import ENTRY_CAPS, Terminal
-from chalicelib.errors import Check
+from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.agents import PosView
 from chalicelib.schemas.base import (
     Answer,
@@ -58,7 +58,7 @@ def _known_country(number: str) -> str:
 def _region(code: str, info: ValidationInfo) -> str:
     if info.data.get("country") == SOUTH_AFRICA and code.upper() not in PROVINCES:
         raise problem(Check.NOT_IN_DICTIONARY, f"A province is expected: {', '.join(sorted(PROVINCES))}.")
-    return code
+    return code.upper()
 
 
 def _capability(code: str) -> str:
@@ -67,14 +67,28 @@ def _capability(code: str) -> str:
     return code
 
 
+PRINTABLE = pattern(r"^[\x20-\x7E]*$", "Printable ASCII characters are expected.")
+
+
+def _not_blank(name: str) -> str:
+    if not name.strip():
+        raise problem(Check.OUT_OF_RANGE, "It may not be blank.")
+    return name.strip()
+
+
+def _filled(text: str) -> str | None:
+    return text.strip() or None
+
+
 class CreateTerminal(Request):
     """The body of terminal/create. Location and Country are the terminal's, CountryCode is the caller's."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
     PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.TID_TAKEN: "Name"}
 
     branch_id: Identifier
-    name: Name
+    name: Annotated[Name, PRINTABLE, AfterValidator(_not_blank)]  # the TID
     alias: Name | None = None
     sic: Annotated[str, pattern(r"^[0-9]{4}$", "A merchant category code of four digits is expected.")]
     title: Name
@@ -92,7 +106,7 @@ class CreateTerminal(Request):
     state: State | None = None
     description: LongText | None = None
     terminal_class: Text | None = Field(None, alias="Class")
-    back_retailer_id: Text | None = None
+    back_retailer_id: Annotated[Text, PRINTABLE, AfterValidator(_filled)] | None = None  # the MID
     owner: Text | None = None
     region: Text | None = None
     branch: Text | None = None

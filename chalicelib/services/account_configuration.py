@@ -1,16 +1,16 @@
-"""AuthAccount and user/me: the configuration of the account that requests it, and its identity."""
+"""AuthAccount: the payment-processing configuration of the account that requests it."""
 
 import math
 from datetime import datetime, timedelta
 
-from chalicelib import iso_codes
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.effective_settings import AccountConfiguration, effective, payment_options
+from chalicelib.domain.effective_settings import Account, AccountConfiguration, effective, payment_options
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
+from chalicelib.iso_codes import currency as currency_of
 from chalicelib.services.caller_check import Admitted, admit, admit_with_merchant
 from chalicelib.settings import settings
 from chalicelib.store import merchants
@@ -26,38 +26,21 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
     options = payment_options(in_force, _card_acquirer) if merchant else ()
     products = tuple(settings().partners) if merchant else ()
-    currency = _currency(admitted)
+    currency = _currency_taken(admitted, merchant)
 
     _take_call_of_interval(agent, now)
-    return AccountConfiguration(agent, merchant, currency.code if currency else None, options, products)
+    return AccountConfiguration(agent, merchant, currency, options, products)
 
 
-def identity(caller: Caller, account_id: int | None) -> tuple[Agent, Merchant | None, Currency | None]:
-    """Return the caller, its merchant and the currency of its payments.
+def identity(caller: Caller, account_id: int | None) -> Account:
+    """Return the account of the caller, with the currency of its payments.
 
-    With `account_id`, return the merchant of this account and that merchant's currency.
+    With `account_id`, return the merchant of that account and that merchant's currency.
     """
-    if account_id is not None:
-        agent, merchant = admit_with_merchant(caller, account_id)
-        return agent, merchant, _known(merchant.currency_id if merchant else None)
-    admitted = admit(caller, *_terminal_keys(caller))
-    return admitted.agent, admitted.merchant, _currency(admitted)
-
-
-def _terminal_keys(caller: Caller) -> list[Key[Terminal]]:
-    return [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
-
-
-def _currency(admitted: Admitted) -> Currency | None:
-    """Return the currency that payment/submit takes: the terminal's, else the agent's, else the merchant's."""
-    merchant = admitted.merchant
-    return _terminal_currency(admitted) or _known(
-        admitted.agent.currency_id or (merchant.currency_id if merchant else None)
-    )
-
-
-def _known(code: str | None) -> Currency | None:
-    return iso_codes.currency(code) if code else None
+    admitted, merchant = admit_with_merchant(caller, account_id, *_terminal_keys(caller))
+    if account_id is None:
+        return Account(admitted.agent, merchant, _currency_taken(admitted, merchant))
+    return Account(admitted.agent, merchant, _known(merchant.currency_id if merchant else None))
 
 
 def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
@@ -66,12 +49,24 @@ def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
     return (code, acquirers.named(code).name) if code else None
 
 
-def _terminal_currency(admitted: Admitted) -> Currency | None:
-    """Return the currency of the agent's terminal, which may be another one than the authorizer's."""
-    if admitted.agent.terminal_id is None:
-        return None
-    terminal = admitted.read(merchants.terminal_key(admitted.agent.terminal_id))
-    return terminal.currency if terminal else None
+def _terminal_keys(caller: Caller) -> list[Key[Terminal]]:
+    return [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
+
+
+def _currency_taken(admitted: Admitted, merchant: Merchant | None) -> Currency | None:
+    """Return the currency that payment/submit takes: the terminal's, else the agent's, else the merchant's.
+
+    The agent's terminal may be another one than the authorizer's.
+    """
+    agent = admitted.agent
+    terminal = None if agent.terminal_id is None else admitted.read(merchants.terminal_key(agent.terminal_id))
+    if terminal is not None:
+        return terminal.currency
+    return _known(agent.currency_id or (merchant.currency_id if merchant else None))
+
+
+def _known(code: str | None) -> Currency | None:
+    return currency_of(code) if code else None
 
 
 def _take_call_of_interval(agent: Agent, now: datetime) -> None:

@@ -1,6 +1,7 @@
 """Create, read, update and search agents, one by one and in batches."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +18,15 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
-from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
+from chalicelib.schemas.agents import (
+    BulkUpdate,
+    CreateAgent,
+    ListAgents,
+    ReadableItem,
+    UpdateAgent,
+    branches_of,
+    rights_fields,
+)
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.authentication import new_secret_key
@@ -43,7 +52,7 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted, merchant_id)
     check_same_as_path("client_id", body.client_id, merchant_id)
-    resolved = _resolve_references(body, merchant_id, admitted, _branches(body))
+    resolved = _resolve_references(body, merchant_id, admitted, {"branch_id": body.branch_id})
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
@@ -54,12 +63,14 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
-    """Return an agent with its secret key and its remembered sessions."""
+    """Return an agent with its remembered sessions, and with its secret key if the caller may see it."""
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
     sessions = sessions_store.remembered(agent, now) if may_be_remembered(agent, merchant) else []
-    return replace(_profile(agent, merchant), secret_key=secret_key_of(agent), sessions=tuple(sessions))
+    shows_key = permissions.can_see_secret_key(admitted.agent, by_session=caller.session is not None)
+    secret_key = secret_key_of(agent) if shows_key else None
+    return replace(_profile(agent, merchant), secret_key=secret_key, sessions=tuple(sessions))
 
 
 def secret_key_of(agent: Agent) -> Secret | None:
@@ -80,11 +91,13 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             current_account_id=body.current_account_id,
         )
         permissions.check_can_manage(admitted.agent, merchant_id)
+        if body.branches_actions is not None:
+            permissions.check_can_change_rights(admitted.agent, pos_id)
         merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
         check_same_as_path("id", body.id, pos_id)
         if body.state == BLOCKED and _leaves_no_administrator(admitted.agent, {pos_id}):
             raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
-        resolved = _resolve_references(body, merchant_id, admitted, {})
+        resolved = _resolve_references(body, merchant_id, admitted)
 
         after = _next_version(before, body, resolved, merchant, now)
         login = _login_change(body, before, after)
@@ -101,6 +114,8 @@ LAST_ADMINISTRATOR = "The last active administrator of a merchant may not block 
 
 def _leaves_no_administrator(caller: Agent, blocked: set[int]) -> bool:
     """Return whether blocking these agents blocks the caller and leaves its merchant without an administrator.
+
+    `blocked` may hold agents that lose the right instead, but not the caller among them.
 
     The caller is active, so only its own block can leave none. A system user has no merchant and may block anybody.
     """
@@ -151,35 +166,36 @@ def _profile(agent: Agent, merchant: Merchant) -> Profile:
     return Profile(agent, merchant, login, at[0].tid if at and at[0] else None, pictures.signed_url(agent.avatar_key))
 
 
+NO_BRANCHES: Mapping[str, int] = {}
+
+
 def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:
     keys: list[Key[Any]] = []
     if body.terminal_id is not None:
         keys.append(merchants.terminal_key(body.terminal_id))
     if body.tid is not None:
-        keys.append(unique_names.tid_key(merchant_id, body.tid))
+        keys += unique_names.tid_keys(merchant_id, body.tid)
     return keys
 
 
-def _branches(body: CreateAgent) -> dict[str, int]:
-    within = {f"branches_actions[{n}].branch_id": item.branch_id for n, item in enumerate(body.branches_actions or ())}
-    return {"branch_id": body.branch_id, **within}
-
-
 def _resolve_references(
-    body: CreateAgent | UpdateAgent, merchant_id: int, admitted: Admitted, branches: dict[str, int]
+    body: CreateAgent | UpdateAgent, merchant_id: int, admitted: Admitted, branches: Mapping[str, int] = NO_BRANCHES
 ) -> dict[str, Any]:
     """Return the fields of the agent's record that follow from the body's references.
 
     Raise all findings together when references lead to no record.
     """
     terminal = None if body.terminal_id is None else admitted.read(merchants.terminal_key(body.terminal_id))
-    claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
+    tid_keys = () if body.tid is None else unique_names.tid_keys(merchant_id, body.tid)
+    claim = next(filter(None, map(admitted.read, tid_keys)), None)
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
     terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings
     names = (requested.printer_id, requested.printer_code) if requested else (None, None)
     printer, of_printer = agent_assignments.resolve_printer(*names, settings().printers)
-    if findings := [*agent_assignments.check_branches(merchant_id, branches), *of_terminal, *of_printer]:
+    of_rights = branches_of(body.branches_actions, "branches_actions")
+    of_branches = agent_assignments.check_branches(merchant_id, {**branches, **of_rights})
+    if findings := [*of_branches, *of_terminal, *of_printer]:
         raise invalid_references(*findings)
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
@@ -233,20 +249,33 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
     items = body.read_items()
     logins = _logins_by_email({item.email for item, _ in items})
     found = [logins.get(canonical(item.email)) for item, _ in items]
-    blocked = {login.agent_id for (item, _), login in zip(items, found, strict=True) if login and item.state == BLOCKED}
-    spared = admitted.agent.id if _leaves_no_administrator(admitted.agent, blocked) else None
+    spared = _spared(admitted.agent, [(item, login) for (item, _), login in zip(items, found, strict=True) if login])
     seen: set[str] = set()
     findings: list[list[Validation]] = []
-    for (item, unreadable), login in zip(items, found, strict=True):
+    for number, ((item, unreadable), login) in enumerate(zip(items, found, strict=True)):
         of_email = _check_email(item.email, login, merchant_id, seen) if item.email else []
         if login and login.agent_id == spared and item.state == BLOCKED:
             of_email.append(Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR))
         printer, of_printer = _resolve_printer(item)
-        problems = [*of_email, *unreadable, *of_printer]
+        branches = branches_of(item.branches_actions, f"pos_bulk[{number}].branches_actions")
+        of_branches = map(body.located, agent_assignments.check_branches(merchant_id, branches))
+        problems = [*of_email, *unreadable, *of_printer, *of_branches]
         if not problems and login and not _apply(item, login, printer, Act("bulk", caller.agent_id, now)):
             problems = [_agent_not_found(item.email)]
         findings.append(problems)
     return findings
+
+
+def _spared(caller: Agent, changes: list[tuple[ReadableItem, Login]]) -> int | None:
+    """Return the ID of the caller if the batch may not block it: its merchant would have no administrator.
+
+    Raise ROLE_MAY_NOT when the caller changes its own rights.
+    """
+    for item, login in changes:
+        if item.branches_actions is not None:
+            permissions.check_can_change_rights(caller, login.agent_id)
+    ended = {login.agent_id for item, login in changes if item.state == BLOCKED or item.takes_administration}
+    return caller.id if _leaves_no_administrator(caller, ended) else None
 
 
 def _logins_by_email(emails: set[str]) -> dict[str, Login]:
@@ -306,6 +335,7 @@ def _next_version_of_item(before: Agent, item: ReadableItem, printer: PrinterSet
         printer=printer or before.printer,
         version=before.version + 1,
         credential_version=before.credential_version + (state != before.state),
+        **rights_fields(item.branches_actions),
     )
 
 

@@ -140,8 +140,9 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
     attempt = attempt or Attempt()
     scheme, value = scheme_of(authorization)
     attempt.scheme = scheme
-    if scheme not in settings().auth_schemes:
-        raise ServiceError(ErrorCode.SCHEME_DISABLED)
+    if scheme not in enabled_schemes():
+        names = ", ".join(sorted(enabled_schemes()))
+        raise ServiceError(ErrorCode.SCHEME_DISABLED, f"This authorization scheme is not enabled. Enabled: {names}.")
     if scheme is Scheme.SESSION:
         return _caller_of_session(Secret(value), now)
 

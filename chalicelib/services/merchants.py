@@ -8,10 +8,11 @@ from typing import Any
 
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
-from chalicelib.domain.agent import Caller, MobileSettings
+from chalicelib.domain.agent import BLOCKED, Caller, MobileSettings
 from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
 from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
+from chalicelib.iso_codes import currency_of_country
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import message_limits, pictures
@@ -47,6 +48,8 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
     def attempt() -> MerchantProfile:
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.check_can_manage(admitted.agent, merchant_id)
+        if body.state == BLOCKED or body.client_importance is not None:
+            permissions.check_can_block_merchant(admitted.agent)
         before = require_merchant(admitted, merchant_id)
         check_same_as_path("id", body.id, merchant_id)
         terminal_id = merchants.only_terminal(merchant_id)
@@ -90,7 +93,9 @@ def _changes(body: UpdateMerchant, before: Merchant, now: datetime) -> dict[str,
         stored = merge_settings(stored, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
     moments = switched_off(None, before, effective(None, stored), now)
-    return {**body.record_fields(), "mobile_settings": stored, "switched_off": moments, **picture}
+    currency = before.currency_id or currency_of_country(before.country_code)  # older versions knew fewer countries
+    known = {"mobile_settings": stored, "switched_off": moments, "currency_id": currency}
+    return {**body.record_fields(), **known, **picture}
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:

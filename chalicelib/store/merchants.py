@@ -46,7 +46,7 @@ def create_terminal(terminal: Terminal, act: Act, *, moves_mid: bool) -> None:
     Raise 308 when the merchant already has one with this name, or another merchant has its MID. `moves_mid`: the MID
     becomes this merchant's.
     """
-    mid = (terminal.back_retailer_id or "").rstrip()
+    mid = (terminal.back_retailer_id or "").strip()
     commit(
         put_new(TERMINALS, terminal, "id"),
         unique_names.register_tid(terminal.client_id, terminal.tid, terminal.id),

@@ -15,14 +15,15 @@ from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIEN
 INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
 REFERENCES = {error.code: error.name for error in ErrorCode if 561 <= error.code <= 571}  # noqa: PLR2004  see errors.md
 DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
-    "CardInputMode": {1: "card data", 2: "linked card"},
+    "CardInputMode": {0: "absent", 1: "card data", 2: "linked card"},
     "ClientImportance": CLIENT_IMPORTANCES,
     "ClientMode": CLIENT_MODES,
     "ClientType": CLIENT_TYPES,
     "EntryCaps": ENTRY_CAPS,
     "BasicTran.InputType": INPUT_TYPES | {30: "Payment link: refused with 312", 100: "Recurring: refused with 312"},
-    "BasicReverseTran.InputType": INPUT_TYPES,
-    "ListBasicModel.InputType": INPUT_TYPES
+    "BasicReverseTran.InputType": {0: "Absent"} | INPUT_TYPES,
+    "ListBasicModel.InputType": {0: "Any"}
+    | INPUT_TYPES
     | {30: "Payment link: no payment has it", 100: "Recurring: no payment has it"},
     "TransactionView.InputType": INPUT_TYPES,
     "ReverseMode": {
@@ -43,8 +44,6 @@ SECRETS = {
     for name, (shortest, longest) in {"Password": PASSWORD_LENGTH, "SecretKey": SECRET_KEY_LENGTH}.items()
 }
 CHECKED: Mapping[str, Mapping[str, Any]] = {
-    "BasicTran.Amount": {"exclusiveMinimum": 0},
-    "BasicReverseTran.Amount": {"exclusiveMinimum": 0},
     "ListBasicModel.ID": {"pattern": f"^{GUID_PATTERN}$"},
     **{f"{agent}.{secret}": length for agent in AGENTS for secret, length in SECRETS.items()},
     "Image.Data": {"minLength": 8},

@@ -74,7 +74,8 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
         content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.body.__name__}}
         if examples:
             content["examples"] = {one.name: {"summary": one.summary, "value": one.shown} for one in examples}
-        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+        needs_body = any(field.is_required() for field in endpoint.body.model_fields.values())
+        described["requestBody"] = {"required": needs_body, "content": {"application/json": content}}
     return described
 
 

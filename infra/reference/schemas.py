@@ -23,6 +23,23 @@ BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 
 
+# Amounts of requests, as a JSON number or a decimal text: the bounds of the number, and the pattern of the text. They
+# have no type: clients in several languages make an object without fields of a choice between two types.
+DECIMAL = r"[0-9]{1,20}(\.[0-9]{1,20})?"
+AMOUNTS: Mapping[str, Mapping[str, Any]] = {
+    "BasicTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^{DECIMAL}$"},
+    "BasicReverseTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^({DECIMAL})?$"},
+    "BasicTran.AmountCashGot": {
+        "minimum": 0,
+        "exclusiveMaximum": 10**15,
+        "pattern": rf"^(-?0+(\.0+)?|{DECIMAL})?$",
+    },
+    "Purchase.Price": {"exclusiveMinimum": -(10**15), "exclusiveMaximum": 10**15, "pattern": f"^-?{DECIMAL}$"},
+    "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^{DECIMAL}$"},
+}
+NOT_AMOUNTS = ["boolean", "object", "array", "null"]
+PLACES = ("Location",)  # tills send one with empty numbers where it is optional
+
 SPECIFIED_SPELLINGS = frozenset({"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"})
 
 
@@ -30,7 +47,7 @@ class WireSchema(GenerateJsonSchema):
     """A generator of schemas as on the wire: amounts are exact numbers, and an answer has all its fields."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """Return a number. Only the descriptions say that a request may send it as a text (decision 8)."""
+        """Return a number. In requests, `AMOUNTS` replaces those that may be texts."""
         del schema
         return {"type": "number"}
 
@@ -91,13 +108,14 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
     Another spelling of a field is a property if the specification shows it, and otherwise only in the description.
     Optional fields of a request may be null.
     """
-    required = schema.get("required", [])
+    required = [] if name in PLACES else schema.get("required", [])
     properties: dict[str, Any] = {}
     spellings = request.SPELLINGS if request else {}
     for field, described in schema.get("properties", {}).items():
         complete = _field_schema(name, field, described)
         if request and field not in required:
             complete = _or_null(complete)
+            complete["anyOf"] = [_or_empty(part) for part in complete["anyOf"]]
         for other in (other for other, meant in spellings.items() if meant == field):
             if other in SPECIFIED_SPELLINGS:
                 properties[other] = _spelling_of(field, complete)
@@ -135,8 +153,33 @@ def _or_null(field: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": parts if NULL in parts else [*parts, NULL], **description}
 
 
+def _or_empty(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an optional text that may also be empty, because tills send empty texts for absent ones."""
+    if part.get("type") == "array" and part["items"].get("pattern"):  # addresses of a receipt
+        return {**part, "items": _or_empty(part["items"])}
+    if part.get("type") != "string":
+        return part
+    empty = {key: value for key, value in part.items() if key not in {"minLength", "format"}}
+    shortest = part.get("minLength", 0)
+    pattern = part.get("pattern") or (DAY if part.get("format") == "date" else None)
+    if pattern is None and shortest > 1:
+        pattern = rf"^[\s\S]{{{shortest},}}$"
+    if pattern:
+        empty["pattern"] = f"^$|{pattern}"
+    if part.get("format") == "password":
+        empty["format"] = "password"
+    if "enum" in part:
+        empty["enum"] = [*part["enum"], ""]
+    return empty
+
+
+DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+
 def _field_schema(model: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     field = _plain_schema({key: value for key, value in schema.items() if key not in {"title", "default"}})
+    if amount := AMOUNTS.get(f"{model}.{name}"):
+        field = {"format": "double", **amount, "not": {"type": NOT_AMOUNTS}}
     meanings = dictionary_of(model, name)
     if f"{model}.{name}" in ITEMS:
         field["items"] = {"$ref": SCHEMA_REF + ITEMS[f"{model}.{name}"].__name__}
@@ -178,6 +221,8 @@ def _add_enum(field: dict[str, Any], meanings: Mapping[Any, str]) -> None:
     kind = "integer" if isinstance(values[0], int) else "string"
     for part in (field, *field.get("anyOf", [])):
         if part.get("type") == kind and "enum" not in part:
+            for bound in {"minimum", "maximum"} & part.keys():  # the values say it
+                del part[bound]
             part |= {"enum": values, "x-enum-varnames": [name_of_value(meaning) for meaning in meanings.values()]}
 
 

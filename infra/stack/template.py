@@ -5,7 +5,7 @@ from typing import Any
 
 from chalice.app import Chalice, DynamoDBEventConfig
 
-from chalicelib.web import EXPOSED_HEADERS
+from chalicelib.web import EXPOSED_HEADERS, HSTS
 from infra.stack import limits, logs, resources, streams
 from infra.stack.alarms import monitoring_resources
 from infra.stack.runtime import RUNTIME
@@ -104,10 +104,11 @@ def _authorizers_of_requests(app: Chalice) -> Template:
 
 
 def _gateway_responses() -> Template:
-    """Return the answers of API Gateway itself, readable for pages of the allowed origins."""
+    """Return the answers of API Gateway itself: only for HTTPS, and readable for pages of the allowed origins."""
     responses = copy.deepcopy(resources.gateway_responses())
     for response in responses.values():
         headers = response.setdefault("ResponseParameters", {}).setdefault("Headers", {})
+        headers |= {name: f"'{value}'" for name, value in HSTS.items()}
         headers |= {name: _if_any_origin(value) for name, value in _readable_by_pages("'").items()}
     return responses
 
@@ -116,6 +117,7 @@ def _readable_web_acl(web_acl: Template) -> Template:
     """Return the web ACL of `cloud.json`, whose refusals are readable for pages of the allowed origins."""
     (rule,) = web_acl["WebACL"]["Properties"]["Rules"]
     readable = [_if_any_origin({"Name": name, "Value": value}) for name, value in _readable_by_pages().items()]
+    readable += [{"Name": name, "Value": value} for name, value in HSTS.items()]
     rule["Action"]["Block"]["CustomResponse"]["ResponseHeaders"] += readable
     return web_acl
 

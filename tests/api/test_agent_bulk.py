@@ -39,21 +39,23 @@ def test_the_valid_items_are_applied_and_the_others_told(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    ("printer", "named"),
+    ("printer", "named", "code"),
     [
-        ({"PrinterID": 1, "PrinterCode": "LASER"}, "LASER"),
-        ({"PrinterID": 1, "PrinterCode": "ESCPOS80"}, "ESCPOS80"),
-        ({"PrinterID": 77, "PrinterCode": "ESCPOS80"}, "77"),
-        ({"PrinterID": 77, "PrinterCode": "LASER"}, "77"),
-        ({"PrinterID": 0}, "0"),
-        ({"PrinterCode": "LASER"}, "LASER"),
+        ({"PrinterID": 1, "PrinterCode": "LASER"}, "LASER", 564),
+        ({"PrinterID": 1, "PrinterCode": "ESCPOS80"}, "ESCPOS80", 12),
+        ({"PrinterID": 77, "PrinterCode": "ESCPOS80"}, "77", 564),
+        ({"PrinterID": 77, "PrinterCode": "LASER"}, "77", 564),
+        ({"PrinterID": 0}, "0", 564),
+        ({"PrinterCode": "LASER"}, "LASER", 564),
     ],
 )
-def test_of_two_identifiers_of_a_printer_the_wrong_is_named(shop: Shop, printer: dict[str, Any], named: str) -> None:
+def test_of_two_identifiers_of_a_printer_the_wrong_is_named(
+    shop: Shop, printer: dict[str, Any], named: str, code: int
+) -> None:
     agent = shop.agent(PrinterAndTaxSettings=None)
     reply = update(shop, {"Email": agent["Email"], "State": 0, "PrinterAndTaxSettings": printer})
 
-    assert reply.findings == [(named, 564)]
+    assert reply.findings == [(named, code)]
     assert (stored_agent(agent).printer, stored_agent(agent).state) == (None, 1)
 
 
@@ -81,6 +83,7 @@ def test_the_log_has_no_e_mail_and_no_printer_of_a_batch(shop: Shop, capsys: pyt
     reply = update(
         shop,
         {"Email": "a@private.example", "State": 0},
+        {"Email": shop.owner[0], "State": 0},  # refused as the last administrator
         {"Email": agent["Email"], "PrinterAndTaxSettings": {"PrinterCode": "4242 4242"}},
         {"State": 7},
     )
@@ -88,12 +91,13 @@ def test_the_log_has_no_e_mail_and_no_printer_of_a_batch(shop: Shop, capsys: pyt
 
     assert {name for name, _ in reply.findings} == {
         "a@private.example",
+        shop.owner[0],
         "4242 4242",
-        "PosBulk[2].Email",
-        "PosBulk[2].State",
+        "PosBulk[3].Email",
+        "PosBulk[3].State",
     }
-    assert "PosBulk[2].State" in written
-    assert not any(text in written for text in ("private.example", "4242 4242"))
+    assert "PosBulk[3].State" in written
+    assert not any(text in written for text in ("private.example", shop.owner[0], "4242 4242"))
 
 
 @pytest.mark.parametrize("email", ["nobody", "@", " ", "x" * 300, "kein Mensch", "ñ@shop.example", "a@b@shop.example"])

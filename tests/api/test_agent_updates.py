@@ -201,9 +201,9 @@ def test_the_bar_code_scanner_is_one_setting_in_both_places(shop: Shop, agent: d
     assert scanner(Features={"Inherited": True}) == [True, False, True, True]
     assert scanner(BarcodeScanner=False, Features={"BarcodeScanner": False}) == [False, False, False, False]
     assert scanner(BarcodeScannerNull=True) == [None, True, True, True]  # the merchant's
-    for wrong in ({"BarcodeScanner": True}, {"BarcodeScannerNull": True}):
-        settings = wrong | {"Features": {"BarcodeScanner": False}}
-        assert update(shop, agent, MobileSettings=settings).findings == [("MobileSettings", 12)]
+    for field in ("BarcodeScanner", "BarcodeScannerNull"):
+        settings = {field: True, "Features": {"BarcodeScanner": False}}
+        assert update(shop, agent, MobileSettings=settings).findings == [(f"MobileSettings.{field}", 12)]
 
 
 def test_what_is_sent_is_what_is_in_force_for_payments(shop: Shop, agent: dict[str, Any]) -> None:
@@ -222,7 +222,7 @@ def test_what_is_sent_is_what_is_in_force_for_payments(shop: Shop, agent: dict[s
     [
         ({"PrinterID": 2}, (200, 0), []),
         ({"PrinterCode": "ESCPOS80"}, (200, 0), []),
-        ({"PrinterID": 1, "PrinterCode": "ESCPOS80"}, (404, 564), [("PrinterAndTaxSettings.PrinterCode", 564)]),
+        ({"PrinterID": 1, "PrinterCode": "ESCPOS80"}, (400, 202), [("PrinterAndTaxSettings.PrinterCode", 12)]),
         ({"PrinterCode": "LASER"}, (404, 564), [("PrinterAndTaxSettings.PrinterCode", 564)]),
     ],
 )
@@ -239,11 +239,36 @@ def test_a_printer_comes_from_the_catalogue(
 
 def test_what_a_body_may_not_say_it_does_not(shop: Shop, agent: dict[str, Any]) -> None:
     before = stored_agent(agent)
-    rights = [{"BranchID": shop.id, "Actions": [220]}]
 
-    forbidden = {"IsSystemUser": True, "IsAdministrator": True, "ClientID": 1, "Deleted": True}
-    assert update(shop, agent, **forbidden, BranchesActions=rights).status == 200
+    assert update(shop, agent, IsSystemUser=True, IsAdministrator=True, ClientID=1, Deleted=True).status == 200
     assert stored_agent(agent) == before
+
+
+def test_rights_are_replaced_and_taken_away_by_whoever_makes_agents(shop: Shop, agent: dict[str, Any]) -> None:
+    def rights(*actions: int) -> list[dict[str, Any]]:
+        return [{"BranchID": shop.id, "Actions": list(actions)}]
+
+    login = (agent["Email"], PASSWORD)
+    shown = [
+        update(shop, agent, BranchesActions=given).body["Pos"]["IsAdministrator"]
+        for given in (rights(220, 201), None, rights(301), rights(220), [])
+    ]
+
+    assert shown == [True, True, False, True, False]
+    assert stored_agent(agent).branches_actions == ()
+    assert shop.post(f"{shop.path}/pos/list", {}, login).error == (403, 151)
+    foreign = update(shop, agent, BranchesActions=[{"BranchID": 1, "Actions": [220]}])
+    assert (foreign.error, foreign.findings) == ((404, 565), [("BranchesActions[0].BranchID", 565)])
+
+
+def test_nobody_changes_its_own_rights(shop: Shop, agent: dict[str, Any]) -> None:
+    own, item = {"ID": shop.owner_id}, {"Email": shop.owner[0], "BranchesActions": []}
+
+    assert update(shop, own, BranchesActions=[]).error == (403, 151)
+    assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]}).error == (403, 151)
+    item["Email"] = agent["Email"]
+    assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]}).findings == []
+    assert stored_agent(agent).branches_actions == ()
 
 
 def test_the_id_of_the_body_is_the_one_of_the_path(shop: Shop, agent: dict[str, Any]) -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ from chalicelib.domain.permissions import rights_of
 from chalicelib.store import agents, audit
 from chalicelib.store.table import client, read, table_name
 from tests.support import builders, http
+from tests.support.accounts import Account, a_session, a_stored_merchant, accept_test_tokens, an_account, basic
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_body, an_email
 from tests.support.stored import stored_record
 
@@ -186,6 +189,26 @@ def test_get_shows_the_key_to_an_administrator_and_to_the_agent_itself_alone(sho
         assert http.get(shop.stage, path, login).body["Pos"]["SecretKey"] == "the key of the one"
     assert http.get(shop.stage, path, (other["Email"], PASSWORD)).error == (403, 151)
     assert http.get(shop.stage, path, http.OWNER).error == (404, 561)
+
+
+@pytest.mark.parametrize("scheme", ["Session", "Basic", "Jwt"])
+def test_a_session_shows_the_key_to_managers_alone(stage: str, scheme: str) -> None:
+    merchant = a_stored_merchant()
+    till, owner = an_account(merchant=merchant), an_account(220, merchant=merchant)
+    accept_test_tokens()
+    path = f"/api/v1/merchant/{merchant.id}/pos/"
+
+    def key_of(number: int, account: Account) -> Any:
+        session = a_session(account, datetime.now(UTC))
+        headers = {"Session": f"Session {session}", "Basic": basic(account.email, session), "Jwt": account.jwt(session)}
+        reply = http.call(stage, "GET", path + str(number), None, None, {"Authorization": headers[scheme]})
+        return reply.body["Pos"]["SecretKey"]
+
+    created = http.post(stage, f"{path}create", agent_body(merchant.id), (owner.email, owner.key)).body["Pos"]
+    itself = replace(till, agent=stored_agent(created["ID"]))
+
+    assert key_of(created["ID"], itself) is None
+    assert key_of(created["ID"], owner) == "a secret key of some length"
 
 
 def test_the_logon_of_an_agent_tells_of_failures(shop: Shop) -> None:

@@ -11,7 +11,7 @@ from chalicelib import endpoints, web
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payments
 from tests.support.cards import TRACK2, a_card_body, chip_data
-from tests.support.http import TILL, Reply, basic, call, get, post
+from tests.support.http import OWNER, TILL, Reply, basic, call, get, post
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
@@ -104,6 +104,42 @@ def test_a_body_that_is_no_json_object_is_201(stage: str, body: str | bytes) -> 
     enveloped(reply)
 
     assert reply.error == (400, 201)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("", "is empty"),
+        ("[]", "is a list"),
+        ('{"a": 1,\n "b" 2}', "line 2, column 6: a colon"),
+        ("{'a': 1}", "line 1, column 2: a name in double quotes"),
+        ('{"a": "x\n"}', "a line break or control character"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": 1, "a": 2}', 'repeats the name "a"'),
+        ('{"a": 1} {}', "line 1, column 10: something follows"),
+        (b'{"a": "\xff"}', "not UTF-8 at byte 8"),
+        ('{"a":' * 70 + "1" + "}" * 70, "more than 64 levels"),
+    ],
+)
+def test_a_malformed_body_is_told_why_and_where(stage: str, body: str | bytes, reason: str) -> None:
+    assert reason in post(stage, SUBMIT, body).body["ErrorMessage"]
+
+
+def test_a_byte_order_mark_is_skipped(stage: str) -> None:
+    assert post(stage, SUBMIT, b"\xef\xbb\xbf" + json.dumps(a_body()).encode()).error == (200, 0)
+
+
+@pytest.mark.parametrize("path", ["webhook/list", "event/list", "pos/list", "webhook/999/delete"])
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
+def test_no_body_is_an_empty_object_where_no_field_is_required(stage: str, path: str, headers: dict[str, str]) -> None:
+    reply = call(stage, "POST", f"/api/v1/merchant/1/{path}", None, OWNER, headers)
+
+    assert reply.error == ((404, 570) if "delete" in path else (200, 0))
+
+
+@pytest.mark.parametrize("path", ["/app", "/till", "/docs", "/api/v1/health", "/api/v1/user/me", "/nothing"])
+def test_browsers_are_told_to_use_https_alone_for_180_days(stage: str, path: str) -> None:
+    assert call(stage, "GET", path, None, None).headers["Strict-Transport-Security"] == "max-age=15552000"
 
 
 def test_a_body_over_the_limit_is_413(stage: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from chalicelib import iso_codes
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.sessions import ORDINARY
+from chalicelib.services.authentication import LATEST
 from tests.support.accounts import (
     PASSWORD,
     Account,
@@ -139,6 +140,23 @@ def test_the_end_of_a_token_is_its_exp(stage: str, exp: timedelta | None) -> Non
     shown = ok(me(stage, token, "?GMT=0"))["Data"]["ExpiresAt"]
 
     assert shown == (ends and f"{ends:%Y-%m-%dT%H:%M:%S}.000")
+
+
+@pytest.mark.parametrize("exp", [LATEST - 1, LATEST, LATEST * 1000, 10**30, 10**400, float(LATEST - 1), 1e300])
+@pytest.mark.parametrize("gmt", [14, 1])
+def test_the_end_of_a_token_beyond_the_year_9999_is_not_shown(stage: str, exp: float, gmt: int) -> None:
+    account = an_account()
+    accept_test_tokens()
+
+    assert ok(me(stage, account.jwt(account.key, exp=exp), f"?GMT={gmt}"))["Data"]["ExpiresAt"] is None
+
+
+@pytest.mark.parametrize("claims", [{"exp": -(10**20)}, {"exp": "x"}, {"exp": []}, {"nbf": 1e300}, {"nbf": LATEST}])
+def test_odd_times_of_a_token_are_refused(stage: str, claims: dict[str, Any]) -> None:
+    account = an_account()
+    accept_test_tokens()
+
+    assert me(stage, account.jwt(account.key, **claims)).error == (401, 106)
 
 
 def test_the_end_of_a_token_with_a_session_is_the_earlier_end(stage: str) -> None:

@@ -219,7 +219,8 @@ def test_every_optional_field_of_an_update_is_stored(shop: Shop) -> None:
         "ClientMode": 2,
         "ClientImportance": 500,
     }
-    assert shop.post(f"{shop.path}/update", merchant_update(**optional, BarcodeScanner=False)).status == 200
+    body = merchant_update(**optional, BarcodeScanner=False)
+    assert shop.post(f"{shop.path}/update", body, http.SYSTEM).status == 200
 
     stored = stored_record(merchants.key(shop.id))
     assert same_named(stored) == optional
@@ -227,6 +228,17 @@ def test_every_optional_field_of_an_update_is_stored(shop: Shop) -> None:
     assert stored.mobile_settings.barcode_scanner is False
     assert stored.avatar_key
     assert stored.avatar_key.endswith(".jpeg")
+
+
+def test_the_place_and_the_language_of_a_caller_may_be_empty(shop: Shop) -> None:
+    unknown = {"Country": "", "AppFramework": "", "IP": "", "DeviceInfo": dict.fromkeys(builders.DEVICE, "")}
+
+    assert shop.post(f"{shop.path}/update", merchant_update(**unknown, Lang="")).error == (200, 0)
+    created = shop.post(CREATE, merchant_body(**unknown, CountryCode="TR", Phone="+90 212 555 0000"), http.SYSTEM)
+    assert created.error == (200, 0)
+    assert created.body["Merchant"]["CurrencyID"] == "TRY"
+    refused = shop.post(CREATE, merchant_body(**unknown, Lang=""), http.SYSTEM)
+    assert [name for name, _ in refused.findings] == ["Lang"]
 
 
 def test_what_an_update_may_not_change_it_does_not(shop: Shop) -> None:
@@ -262,11 +274,19 @@ def test_a_foreign_merchant_a_missing_one_and_nonsense_are_answered_alike(shop: 
 
 
 def test_a_blocked_merchant_lets_nobody_in_until_a_system_user_opens_it(shop: Shop) -> None:
-    assert shop.post(f"{shop.path}/update", merchant_update(State=0)).status == 200
+    assert shop.post(f"{shop.path}/update", merchant_update(State=0), http.SYSTEM).status == 200
 
     assert shop.post(f"{shop.path}/update", merchant_update()).error == (401, 108)
     assert shop.post(f"{shop.path}/update", merchant_update(State=1), http.SYSTEM).status == 200
     assert shop.post(f"{shop.path}/update", merchant_update()).status == 200
+
+
+@pytest.mark.parametrize("change", [{"State": 0}, {"ClientImportance": 10}])
+def test_only_a_system_user_blocks_a_merchant_or_sets_its_importance(shop: Shop, change: dict[str, int]) -> None:
+    before = stored_record(merchants.key(shop.id))
+
+    assert shop.post(f"{shop.path}/update", merchant_update(**change)).error == (403, 151)
+    assert stored_record(merchants.key(shop.id)) == before
 
 
 def test_each_write_leaves_an_entry_in_the_audit_and_never_a_value(shop: Shop) -> None:

@@ -13,6 +13,7 @@ import pytest
 from chalicelib.store import transactions
 from tests.support import complete_requests
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
+from tests.support.cards import a_card_body
 from tests.support.http import OTHER_TILL, get, post
 from tests.support.intercepted_calls import counting
 from tests.support.stored import stored_transaction
@@ -105,12 +106,59 @@ def test_texts_that_make_a_page_too_long_are_refused(stage: str) -> None:
     assert (reply.error, reply.findings) == ((400, 202), [("BasicTran.ExtTransData", 4)])
 
 
-@pytest.mark.parametrize("sent", ["260314.3.1", " 260314.17.4200 "])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        *(
+            "260314.3.1",
+            " 260314.17.4200 ",
+            "\uff12\uff16\uff10\uff13\uff11\uff14.3.1",
+            "\u0662\u0666\u0660\u0663\u0661\u0664\u066b\u0663\u066b\u0661",
+            "260314\u30023\uff611",
+            "260314\xb73\xb71",
+        ),
+        *("260314.3\ufe0f.1", "A\u200b1", "A\x001", "A1\n", "\u202e1A", "A\u2028"),
+    ],
+    ids=ascii,
+)
 def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent: str) -> None:
     reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
 
     assert reply.error == (400, 202)
     assert reply.findings == [("BasicTran.OfflineTran.Invoice", 3)]
+
+
+@pytest.mark.parametrize("sent", ["A-1", "260314-3-1", "Nr. 7/é", "260314.3"])
+def test_an_offline_payment_keeps_the_tills_number(stage: str, sent: str) -> None:
+    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
+
+    assert reply.body["Transaction"]["Invoice"] == sent
+
+
+@pytest.mark.parametrize(
+    ("levels", "findings"), [(32, []), *((n, [("BasicTran.ExtTransData", 4)]) for n in (33, 900, 4000))]
+)
+def test_json_in_a_text_has_at_most_32_levels(stage: str, levels: int, findings: list[Any]) -> None:
+    body = a_card_body(basic={"ExtTransData": "[" * levels + "]" * levels})
+
+    assert post(stage, SUBMIT, body).findings == findings
+
+
+def test_half_a_surrogate_pair_is_named_without_the_words_of_a_codec(stage: str) -> None:
+    reply = post(stage, SUBMIT, a_body(ExtTransData='{"a": "\ud800"}'))
+
+    assert reply.findings == [("BasicTran.ExtTransData", 3)]
+    assert reply.body["Validations"][0]["Message"] == "The text is not valid Unicode."
+
+
+@pytest.mark.parametrize(
+    ("paid", "words"), [("2999-01-01T00:00:00", "in the future"), ("2001-01-01T00:00:00", "last year")]
+)
+def test_a_wrong_time_of_an_offline_payment_is_told_why(stage: str, paid: str, words: str) -> None:
+    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Paid": paid}))
+
+    assert reply.findings == [("BasicTran.OfflineTran.Paid", 5)]
+    assert words in reply.body["Validations"][0]["Message"]
 
 
 def test_an_offline_payment_is_logged_once_with_the_time_it_waited(

@@ -15,6 +15,8 @@ from tests.support.transactions import a_body, a_guid
 SUBMIT, LIST, REVERSE, CARDS = (
     f"/api/v1/payment/{name}" for name in ("submit", "listHistoryEx", "reverse", "GetLinkedCards")
 )
+PREPARE, TAKINGS = "/api/v1/payment/prepare", "/api/v1/report/takings"
+UPDATE = "/api/v1/merchant/1/pos/3/update"  # of the demo till
 SESSION = "/api/v1/user/login/session"
 EMPTY_PLACE = {"Latitude": None, "Longitude": None}
 
@@ -127,6 +129,47 @@ def test_a_known_field_in_other_capitals_is_refused(stage: str, body: dict[str, 
 
 def test_a_field_in_right_and_other_capitals_is_refused(stage: str) -> None:
     assert post(stage, SUBMIT, a_body(id=a_guid())).findings == [("BasicTran.id", 13)]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "login", "error"),
+    [
+        (SUBMIT, {"BasicTran": {"ExtTranData": "{"}}, TILL, (400, 202, ("BasicTran.ExtTranData", 3))),
+        (SUBMIT, {"BasicTran": {"CurrencyId": "USD"}}, TILL, (400, 202, ("BasicTran.CurrencyId", 12))),
+        (
+            SUBMIT,
+            {"BasicTran": {"InputType": 5}, "Card": {"LinkedCardID": 9}},
+            TILL,
+            (404, 566, ("Card.LinkedCardID", 566)),
+        ),
+        (CARDS, {"AccountID": 10**9}, OWNER, (404, 563, ("AccountID", 563))),
+        (LIST, {"ListBasicModel": {"AccountID": 10**9}}, SYSTEM, (404, 563, ("ListBasicModel.AccountID", 563))),
+        (TAKINGS, {"AccountID": 10**9}, OWNER, (404, 563, ("AccountID", 563))),
+        (PREPARE, {"PrepareFields": [], "ProductDescCode": "x"}, TILL, (404, 567, ("ProductDescCode", 567))),
+        (
+            REVERSE,
+            {"BasicReverseTran": {"TransactionID": a_guid(), "ReverseMode": 2}},
+            TILL,
+            (404, 568, ("BasicReverseTran.TransactionID", 568)),
+        ),
+        (UPDATE, {"Email": OWNER[0]}, OWNER, (409, 307, ("Email", 307))),
+        (UPDATE, {"Unlock": True, "State": 0}, OWNER, (400, 202, ("Unlock", 12))),
+        (
+            UPDATE,
+            {"MobileSettings": {"MobHomeUrl": "https://a.example", "MobHomeURLNull": True}},
+            OWNER,
+            (400, 202, ("MobileSettings.MobHomeURLNull", 12)),
+        ),
+    ],
+)
+def test_a_finding_names_the_field_as_it_was_sent(
+    stage: str, path: str, body: dict[str, Any], login: tuple[str, str], error: tuple[Any, ...]
+) -> None:
+    whole = {"AcqTran": {}, "BasicTran": {"InputType": 10, "Amount": 1}} if path == SUBMIT else {}
+    sent = whole | body | ({"BasicTran": whole["BasicTran"] | body["BasicTran"]} if whole else {})
+    reply = post(stage, path, sent, login)
+
+    assert (*reply.error, *reply.findings) == error
 
 
 def test_both_spellings_the_specification_shows_stay_good(stage: str) -> None:

@@ -2,11 +2,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib.store import audit, merchants
+from chalicelib.store import audit, merchants, unique_names
+from chalicelib.store.audit import Act
+from chalicelib.store.table import put_new, write_one
+from chalicelib.store.unique_names import UniqueName
 from tests.support import builders, http
-from tests.support.builders import PASSWORD, Shop, a_shop, terminal_body
+from tests.support.builders import NOW, PASSWORD, Shop, a_shop, a_terminal, terminal_body
 from tests.support.stored import stored_record
-from tests.support.transactions import a_body
+from tests.support.transactions import a_body, a_guid
 
 CREATE = "/api/v1/terminal/create"
 
@@ -95,7 +98,7 @@ def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, val
 
 @pytest.mark.parametrize("region", ["GP", "KZN", "wc", "GT"])
 def test_a_south_african_region_is_a_province(shop: Shop, region: str) -> None:
-    assert shop.terminal(RegionCode=region)["RegionCode"] == region
+    assert shop.terminal(RegionCode=region)["RegionCode"] == region.upper()
 
 
 def test_elsewhere_a_region_is_any_short_code(shop: Shop) -> None:
@@ -149,22 +152,48 @@ def test_everything_that_was_sent_is_stored_and_the_audit_knows(shop: Shop) -> N
     assert (entry.kind, entry.by) == ("create", shop.owner_id)
 
 
-def test_the_number_at_the_bank_belongs_to_the_merchant_that_first_has_it(shop: Shop) -> None:
-    other, mid = a_shop(shop.stage), "BANK 4711"
+@pytest.mark.parametrize("spelling", ["BANK {}", "bank {}", "  BANK {} ", " Bank {}"])
+def test_the_number_at_the_bank_belongs_to_the_merchant_that_first_has_it(shop: Shop, spelling: str) -> None:
+    other, mid = a_shop(shop.stage), f"BANK {shop.id}"
     shop.terminal(BackRetailerID=mid)
     shop.terminal(BackRetailerID=f"{mid}  ")
-    refused = other.post(CREATE, terminal_body(other.id, BackRetailerID=f"{mid} "))
+    refused = other.post(CREATE, terminal_body(other.id, BackRetailerID=spelling.format(shop.id)))
 
-    assert (refused.error, refused.findings) == ((409, 308), [("BackRetailerID", 12)])
-    assert other.terminal(BackRetailerID=mid.lower())["BackRetailerID"] == mid.lower()
-    assert (
-        other.terminal(BackRetailerID="  ")["BackRetailerID"]
-        == a_shop(shop.stage).terminal(BackRetailerID="  ")["BackRetailerID"]
-    ), "blanks are no number"
+    assert (refused.error, refused.findings) == ((409, 308), [("BackRetailerID", 308)])
+    assert other.terminal(BackRetailerID="  ")["BackRetailerID"] is None, "blanks are no number"
 
 
-def test_the_longest_number_at_the_bank_is_taken(shop: Shop) -> None:
-    assert shop.terminal(BackRetailerID="🧾" * 512)["BackRetailerID"] == "🧾" * 512
+def test_a_number_at_the_bank_that_an_older_version_registered_keeps_its_holder(shop: Shop) -> None:
+    other, mid = a_shop(shop.stage), f"Bank {a_guid()}"
+    write_one(put_new("sequences", UniqueName(str(unique_names.mid_key(mid).key["name"]), shop.id), "name"))
+
+    assert other.post(CREATE, terminal_body(other.id, BackRetailerID=mid)).error == (409, 308)
+    assert shop.terminal(BackRetailerID=mid)["BackRetailerID"] == mid
+
+
+@pytest.mark.parametrize("name", ["TÉL 1", "TID\t1", "TID\u200b1", "\uff34\uff29\uff24", "TID\n", "   "])
+def test_a_terminals_name_and_number_are_printable_ascii(shop: Shop, name: str) -> None:
+    body = terminal_body(shop.id, Name=name, BackRetailerID=f"{name}\x7f")
+    reply = shop.post(CREATE, body)
+
+    assert reply.error == (400, 202)
+    assert {name for name, _ in reply.findings} == {"Name", "BackRetailerID"}
+
+
+def test_blanks_around_a_terminals_name_do_not_count(shop: Shop) -> None:
+    terminal = shop.terminal(Name=" TILL 7 ")
+    again = shop.post(CREATE, terminal_body(shop.id, Name="TILL 7"))
+
+    assert terminal["Name"] == "TILL 7"
+    assert (again.error, again.findings) == ((409, 308), [("Name", 308)])
+    assert shop.agent(TID="  TILL 7")["TerminalID"] == terminal["ID"]
+
+
+def test_a_terminals_name_that_an_older_version_took_still_names_it(shop: Shop) -> None:
+    terminal = a_terminal(client_id=shop.id, tid=" Büro")
+    merchants.create_terminal(terminal, Act("create", 1, NOW), moves_mid=False)
+
+    assert shop.agent(TID=" Büro")["TerminalID"] == terminal.id
 
 
 def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:

@@ -40,19 +40,20 @@ def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
         (2, None, PrinterSettings(2, "ESCPOS80"), []),
         (None, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
         (1, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
-        (3, None, None, ["printer.printer_id"]),
-        (3, "ESCPOS58", None, ["printer.printer_id"]),
-        (None, "LASER", None, ["printer.printer_code"]),
-        (1, "ESCPOS80", None, ["printer.printer_code"]),
+        (3, None, None, [("printer.printer_id", 564)]),
+        (3, "ESCPOS58", None, [("printer.printer_id", 564)]),
+        (None, "LASER", None, [("printer.printer_code", 564)]),
+        (1, "LASER", None, [("printer.printer_code", 564)]),
+        (1, "ESCPOS80", None, [("printer.printer_code", 12)]),
     ],
 )
 def test_a_printer_is_one_of_the_catalogue(
-    number: int | None, code: str | None, printer: PrinterSettings | None, findings: list[str]
+    number: int | None, code: str | None, printer: PrinterSettings | None, findings: list[tuple[str, int]]
 ) -> None:
     found, wrong = agent_assignments.resolve_printer(number, code, PRINTERS)
 
     assert found == printer
-    assert [(item.field, item.code) for item in wrong] == [(name, 564) for name in findings]
+    assert [(item.field, item.code) for item in wrong] == findings
 
 
 @pytest.mark.parametrize(

@@ -113,10 +113,12 @@ def test_a_scheme_the_stage_does_not_list_is_refused(monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setenv("AUTH_SCHEMES", "Basic")
         settings.cache_clear()
-        refusals = [refusal_of(authorization, NOW) for authorization in authorizations]
+        refusals = [refusal_of(authorization, NOW) for authorization in [*authorizations, "Digest x"]]
+        with pytest.raises(ServiceError, match="Enabled: Basic"):
+            caller_of(authorizations[1], NOW)
     settings.cache_clear()
 
-    assert refusals == [None, ErrorCode.SCHEME_DISABLED, ErrorCode.SCHEME_DISABLED]
+    assert refusals == [None, *[ErrorCode.SCHEME_DISABLED] * 3]
 
 
 def test_a_request_with_a_key_is_one_strong_read() -> None:

@@ -183,9 +183,12 @@ def merchant_body(**changes: Any) -> dict[str, Any]:
 
 
 def merchant_update(**changes: Any) -> dict[str, Any]:
-    """Return the body of merchant/{merchantId}/update with everything the specification lists but the ID."""
+    """Return the body of merchant/{merchantId}/update with everything an administrator may send but the ID."""
     left_out = dict.fromkeys(
-        ("FInstID", "ClientManager", "SendWelcomeEmail", "HunterID", "ClientType", "TaxID", "ImageAvatar", "Sbp")
+        (
+            *("FInstID", "ClientManager", "SendWelcomeEmail", "HunterID", "ClientType", "TaxID", "ImageAvatar", "Sbp"),
+            "ClientImportance",  # only a system user
+        )
     )
     return changed(merchant_body(**left_out) | {"BarcodeScanner": True, "Image": image(JPEG)}, changes)
 

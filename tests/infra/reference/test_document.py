@@ -1,13 +1,15 @@
 """The OpenAPI document is one that people can read, and that generators make clients of."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from chalicelib.endpoints import ENDPOINTS
-from chalicelib.schemas.base import Request
+from chalicelib.schemas.base import Request, fields_of
 from chalicelib.schemas.reversals import ALIASES
 from infra.reference.document import openapi_document
 from infra.reference.schemas import NULL
@@ -111,10 +113,61 @@ def test_another_spelling_is_in_the_description_and_a_property_if_the_specificat
     assert all(text in PROPERTIES["BasicReverseTran.ReverseMode"]["description"] for text in ALIASES)
 
 
-def test_an_amount_may_be_a_text_as_its_description_says() -> None:
-    amounts = ("BasicTran.Amount", "BasicReverseTran.Amount", "BasicTran.AmountCashGot", "Purchase.Price")
+def is_valid(schema: str, value: Any) -> bool:
+    document = {"$ref": f"#/components/schemas/{schema}", "components": DOCUMENT["components"]}
+    return bool(jsonschema.Draft202012Validator(document).is_valid(value))
 
-    assert all("decimal string" in PROPERTIES[path]["description"] for path in (*amounts, "Purchase.Quantity"))
+
+@pytest.mark.parametrize(
+    ("field", "right", "wrong"),
+    [
+        ("BasicTran.Amount", (12.3, 5, "12.30"), (0, -1, "-1", "twelve", "", True, [], None)),
+        ("BasicReverseTran.Amount", (12.3, "12.30", None, ""), (0, "-1", True, {})),
+        ("BasicTran.AmountCashGot", (20, "20.00", 0, "0.00", "-0", "", None), (-1, "-1", True)),
+        ("Purchase.Price", (6.15, "6.15", -1, "-1.00", 0), ("", None, "1e3", True)),
+        ("Purchase.Quantity", (2, "0.5"), (0, -1, "-1", None)),
+    ],
+)
+def test_an_amount_is_a_number_or_a_text(field: str, right: tuple[Any, ...], wrong: tuple[Any, ...]) -> None:
+    schema, name = field.split(".")
+    model = SCHEMAS[schema] | {"required": [name]}
+    validator = jsonschema.Draft202012Validator(model | {"components": DOCUMENT["components"]})
+
+    assert [value for value in right if not validator.is_valid({name: value})] == []
+    assert [value for value in wrong if validator.is_valid({name: value})] == []
+
+
+@pytest.mark.parametrize("model", list(requests()), ids=str)
+def test_a_placeholder_that_the_service_takes_is_valid(model: type[Request]) -> None:
+    name = model.__name__
+    if name not in SCHEMAS:
+        return
+    fields = fields_of(model)
+    objects = {one for one in fields.texts if '"object"' in json.dumps(SCHEMAS[name]["properties"][one])}
+    sent: dict[str, list[Any]] = {one: [""] for one in fields.texts - objects} | {one: [0] for one in fields.zeros}
+    sent |= {one: [{"Latitude": None, "Longitude": None}, {}] for one in fields.positions}
+
+    partial = SCHEMAS[name] | {"required": [], "components": DOCUMENT["components"]}
+    validator = jsonschema.Draft202012Validator(partial)
+
+    refused = [(one, value) for one, values in sent.items() for value in values if not validator.is_valid({one: value})]
+    assert refused == []
+
+
+def test_every_request_of_an_example_is_valid() -> None:
+    bodies = {
+        operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]: operation
+        for operation in OPERATIONS.values()
+        if "requestBody" in operation
+    }
+    examples = {
+        (schema, name): one["value"]
+        for schema, operation in bodies.items()
+        for name, one in operation["requestBody"]["content"]["application/json"].get("examples", {}).items()
+    }
+
+    assert len(examples) > 10
+    assert [key for key, value in examples.items() if not is_valid(key[0], value)] == []
 
 
 def test_numbers_are_as_wide_as_the_service_has_them() -> None:
@@ -152,7 +205,7 @@ def test_a_filter_has_the_input_types_of_payments() -> None:
         for schema in ("ListBasicModel", "BasicTran")
     )
 
-    assert filtered == paid
+    assert filtered == [0, *paid]  # tills send 0 for no filter
 
 
 def test_every_component_is_used() -> None:

@@ -26,7 +26,9 @@ def test_without_origins_the_api_says_nothing_of_them(sam: dict[str, Any]) -> No
     defined = resources.gateway_responses()
 
     assert headers_of_refusals(sam, "") == {
-        kind: response.get("ResponseParameters", {}).get("Headers", {}) for kind, response in defined.items()
+        kind: response.get("ResponseParameters", {}).get("Headers", {})
+        | {"Strict-Transport-Security": "'max-age=15552000'"}
+        for kind, response in defined.items()
     }
     assert CORS not in str(api(sam, ""))
 
