@@ -406,6 +406,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         card_entry=replace(original.card_entry, digest=None),
         amount_cash_got_minor=None,
         date=None,
+        warnings=(),
         pictures=Pictures(),
         auto_cancel_id=None,
         erasure=None,
