@@ -1,4 +1,4 @@
-"""Unique names: the TID of a terminal within its merchant, and the MID of a merchant at its bank."""
+"""Unique names: a TID within its merchant, a merchant's MID at its bank, the number of a till's offline sale."""
 
 import hashlib
 from datetime import timedelta
