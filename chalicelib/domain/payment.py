@@ -34,6 +34,7 @@ from chalicelib.domain.transaction import (
     Result,
     Taxes,
     Transaction,
+    Warned,
     language_of,
     sums_of,
 )
@@ -61,6 +62,7 @@ class PaymentOrder(Record):
     purchases: tuple[Purchase, ...] = ()
     taxes: Taxes | None = None
     receipt: ReceiptAddresses | None = None
+    warnings: tuple[Warned, ...] = ()
     language: str | None = None  # the tag in the request; None: the merchant's
     single_step: bool = True
     offline: bool = False
@@ -215,6 +217,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         ),
         "merchant": snapshot_of(merchant, terminal.back_retailer_id),
         "completion": Completion(single_step=order.single_step),
+        "warnings": order.warnings,
         "makes_events": merchant.makes_events(now) or None,
     }
     begun = Transaction(**{**facts, **decided})

@@ -403,6 +403,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         amount_cash_got_minor=None,
         date=None,
         pictures=Pictures(),
+        warnings=(),
         auto_cancel_id=None,
         erasure=None,
         claimed_at=None,

@@ -329,6 +329,13 @@ class Reversals(Record):
     requested_id: str | None = field(default=None, metadata={"stored_as": "latest_reversal_id"})
 
 
+class Warned(Record):
+    """A path in the request of an offline sale that was taken all the same, and the code of the warning about it."""
+
+    path: str
+    code: int
+
+
 class Original(Record):
     """The payment that a reversal reverses, and the way. For a payment all fields are None."""
 
@@ -373,6 +380,7 @@ class Transaction(Record):
     pictures: Pictures = field(default_factory=Pictures, metadata=INLINE)
     reversals: Reversals = field(default_factory=Reversals, metadata=INLINE)
     original: Original = field(default_factory=Original, metadata=INLINE)
+    warnings: tuple[Warned, ...] = ()
     auto_cancel_id: str | None = None  # random: the reference of a possible automatic reversal
     host: HostFacts | None = None  # only at an acquirer without inquiries
     makes_events: bool | None = None  # its merchant's wish at the beginning; stored until the final phase

@@ -6,12 +6,13 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
-    ModelWrapValidatorHandler,
     PlainValidator,
-    PrivateAttr,
+    ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_serializer,
     field_validator,
     model_validator,
 )
@@ -31,6 +32,7 @@ from chalicelib.domain.transaction import (
     ReceiptAddresses,
     Taxes,
     Transaction,
+    Warned,
     is_shown,
     reads_like_own_number,
 )
@@ -59,14 +61,35 @@ MAX_RETRIES = 10  # a higher number counts as this one
 EMPTY: tuple[object, ...] = (None, "")  # tills send these for an empty field
 
 
-def _filled_in(value: Any) -> Any:
-    """Return an address or a list of addresses without empty values."""
-    if isinstance(value, list):
-        return [one for one in value if one not in EMPTY]
-    return None if value in EMPTY else value
+OFFLINE = "offline"  # in the context of the validation: the sale was made offline, so no address refuses it
+ABSENT, UNREAD = "", "?"  # in place of a till's placeholder, and of an address that cannot be read
 
 
-Addresses = Field(None, max_length=MAX_ADDRESSES)
+def _or_unread(value: Any, read: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """Return an address. Return UNREAD for an unreadable one of an offline sale, whose customer has gone."""
+    if value in EMPTY:
+        return ABSENT
+    try:
+        return read(value)
+    except ValidationError:
+        if not _is_offline(info):
+            raise
+        return UNREAD
+
+
+def _is_offline(info: ValidationInfo) -> bool:
+    return bool((info.context or {}).get(OFFLINE))
+
+
+def _few(addresses: list[str], info: ValidationInfo) -> list[str]:
+    if len([one for one in addresses if one != ABSENT]) > MAX_ADDRESSES and not _is_offline(info):
+        raise problem(Check.TOO_LONG, f"At most {MAX_ADDRESSES} items are expected.")
+    return addresses
+
+
+OneEmail = Annotated[Email, WrapValidator(_or_unread)]
+OnePhone = Annotated[Phone, WrapValidator(_or_unread)]
+AT_MOST = Field(json_schema_extra={"maxItems": MAX_ADDRESSES})
 
 
 def _at_most_limit(retries: int) -> int:
@@ -76,49 +99,63 @@ def _at_most_limit(retries: int) -> int:
 class Receipt(Request):
     """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
 
-    email: Annotated[Email | None, BeforeValidator(_filled_in)] = None
-    emails: Annotated[list[Email] | None, BeforeValidator(_filled_in)] = Addresses
-    phone: Annotated[Phone | None, BeforeValidator(_filled_in)] = None
-    phones: Annotated[list[Phone] | None, BeforeValidator(_filled_in)] = Addresses
+    email: OneEmail | None = None
+    emails: Annotated[list[OneEmail], AfterValidator(_few), AT_MOST] | None = None
+    phone: OnePhone | None = None
+    phones: Annotated[list[OnePhone], AfterValidator(_few), AT_MOST] | None = None
     retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
-    _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)  # with the placeholders, for the paths
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _few(cls, data: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        receipt = read(data)
-        receipt._sent = data if isinstance(data, dict) else {}  # noqa: SLF001  its own
-        if len(receipt.all_emails) + len(receipt.all_phones) > MAX_ADDRESSES:
+    @model_validator(mode="after")
+    def _at_most(self, info: ValidationInfo) -> Self:
+        if len(self.all_emails) + len(self.all_phones) > MAX_ADDRESSES and not _is_offline(info):
             raise problem(Check.TOO_LONG, f"A receipt goes to at most {MAX_ADDRESSES} addresses.")
-        return receipt
+        return self
+
+    @field_serializer("emails", "phones")
+    def _readable(self, addresses: list[str] | None) -> list[str] | None:
+        return addresses and [one for one in addresses if one not in {ABSENT, UNREAD}]
 
     @property
     def all_emails(self) -> dict[str, str]:
         """Return each e-mail address once, with its path."""
-        return self._once("Email", self.email, "Emails", self.emails)
+        return _once("Email", self.email, self.emails)
 
     @property
     def all_phones(self) -> dict[str, str]:
         """Return each telephone number once, as E.164, with its path."""
-        return self._once("Phone", self.phone, "Phones", self.phones)
+        return _once("Phone", self.phone, self.phones)
 
     def to_domain(self) -> ReceiptAddresses | None:
-        """Return the receipt's addresses; None when there are none."""
-        emails, phones = self.all_emails, self.all_phones
+        """Return the receipt's addresses, at most MAX_ADDRESSES; None when there are none."""
+        emails = dict([*self.all_emails.items()][:MAX_ADDRESSES])
+        phones = dict([*self.all_phones.items()][: MAX_ADDRESSES - len(emails)])
         if not emails and not phones:
             return None
         paths = (*emails.values(), *phones.values())
         return ReceiptAddresses(tuple(emails), tuple(phones), self.retry_num, paths)
 
-    def _once(self, name: str, first: str | None, names: str, more: list[str] | None) -> dict[str, str]:
-        """Return each address once, in the given order. Addresses that differ only in case are the same."""
-        filled_in = [number for number, one in enumerate(self._sent.get(names) or ()) if one not in EMPTY]
-        located = [(first, f"Receipt.{name}")] if first else []
-        located += [(one, f"Receipt.{names}[{at}]") for one, at in zip(more or (), filled_in, strict=True)]
-        once: dict[str, tuple[str, str]] = {}
-        for address, path in located:
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """Return a warning for each address of an offline sale that cannot be read, or is one too many."""
+        located = (*_located("Email", self.email, self.emails), *_located("Phone", self.phone, self.phones))
+        unread = [path for path, address in located if address == UNREAD]
+        wanted = [*self.all_emails.values(), *self.all_phones.values()]
+        return tuple(Warned(path, Check.FORMAT) for path in (*unread, *wanted[MAX_ADDRESSES:]))
+
+
+def _once(name: str, first: str | None, more: list[str] | None) -> dict[str, str]:
+    """Return each address once, in the given order, with its path. Only capitals make no other address."""
+    once: dict[str, tuple[str, str]] = {}
+    for path, address in _located(name, first, more):
+        if address not in {ABSENT, UNREAD}:
             once.setdefault(address.lower(), (address, path))
-        return dict(once.values())
+    return dict(once.values())
+
+
+def _located(name: str, first: str | None, more: list[str] | None) -> list[tuple[str, str]]:
+    """Return each address after its path."""
+    several = [(f"Receipt.{name}s[{number}]", address) for number, address in enumerate(more or ())]
+    return [(f"Receipt.{name}", first or ABSENT), *several]
 
 
 class ReceiptView(View):
@@ -286,6 +323,13 @@ class OfflineTran(Request):
     offline_location: Location | None = None
     offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
 
+    @model_validator(mode="after")
+    def _tell_the_receipt(self, info: ValidationInfo) -> Self:
+        """Tell the fields that are read after this one, such as the receipt's addresses."""
+        if info.context is not None:
+            info.context[OFFLINE] = bool(self.offline_mode)
+        return self
+
 
 ONLINE = OfflineTran()
 
@@ -433,6 +477,7 @@ class SubmitPayment(StoredRequest):
             purchases=basic.aux_data_input.to_domain(),
             taxes=self.taxes_model.to_domain() if self.taxes_model else None,
             receipt=self.receipt.to_domain(),
+            warnings=self.receipt.warnings,
             language=self.lang,
             single_step=acquirer.single_step_auth_mode is not False,
             offline=bool(offline.offline_mode),
@@ -506,7 +551,7 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
     return {
         "error_code": code,
         "error_message": message,
-        "validations": _withheld(transaction) if code in RECEIPT_MAY_FOLLOW else None,
+        "validations": _warnings(transaction) if code in RECEIPT_MAY_FOLLOW else None,
         "headers": {"Idempotent-Replayed": "true"} if replayed else {},
         "transaction_id": transaction.original.id or transaction.id,
         "emv_online_processing_result": transaction.result.emv_result,
@@ -526,10 +571,19 @@ NOT_SENT = (
 RECEIPT_MAY_FOLLOW = {0, ErrorCode.OUTCOME_UNKNOWN.code}
 
 
-def _withheld(transaction: Transaction) -> list[dict[str, Any]] | None:
-    """Return a warning for each address that gets no receipt."""
-    paths = transaction.receipt.withheld
-    return [Validation(path, Check.OUT_OF_RANGE, NOT_SENT, WARNING).on_the_wire() for path in paths] or None
+UNREADABLE = f"No receipt is sent to it: it is no address that can be read, or one of more than {MAX_ADDRESSES}."
+SOLD_TWICE = (
+    "Another sale has the same Invoice and OfflineQueueId. Both are stored: check whether the shop sold it once."
+)
+TEXTS: Mapping[int, str] = {Check.FORMAT: UNREADABLE, Check.TWICE: SOLD_TWICE}
+OFFLINE_QUEUE_ID = "BasicTran.OfflineTran.OfflineQueueId"
+
+
+def _warnings(transaction: Transaction) -> list[dict[str, Any]] | None:
+    """Return the warnings of an offline sale, and one for each address that gets no receipt."""
+    found = [Validation(one.path, one.code, TEXTS[one.code], WARNING) for one in transaction.warnings]
+    found += [Validation(path, Check.OUT_OF_RANGE, NOT_SENT, WARNING) for path in transaction.receipt.withheld]
+    return [one.on_the_wire() for one in found] or None
 
 
 class PrepareField(Request):

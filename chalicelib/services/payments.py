@@ -14,19 +14,19 @@ from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import KINDS, Transaction
-from chalicelib.errors import ErrorCode, ServiceError, invalid
+from chalicelib.domain.transaction import KINDS, Transaction, Warned
+from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.gateways.secrets import card_digest, keyed_digest
 from chalicelib.log import log
-from chalicelib.schemas.payments import PictureFile, SubmitPayment
+from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
 from chalicelib.services.acquirer_messages import identify_payment
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.receipts import receipts_for, within_limits
-from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
+from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions, unique_names
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.optimistic_writes import retry_with
 from chalicelib.store.receipt_numbers import MonthNumbers
@@ -155,8 +155,7 @@ def _store(transaction: Transaction, till: Till, loaded: Admitted, now: datetime
         transaction = replace(transaction, receipt=content)
         also += map(outbox_store.put, receipts_for(transaction, now))
     if transaction.invoice:
-        transactions.record(transaction, *also)
-        return transaction
+        return _store_offline(transaction, also)
     own = receipt_numbers.key_of(transaction)
 
     def attempt(numbers: MonthNumbers | None) -> Transaction:
@@ -165,6 +164,20 @@ def _store(transaction: Transaction, till: Till, loaded: Admitted, now: datetime
         return numbered
 
     return retry_with(loaded.read(own), attempt, lambda: read(own))
+
+
+def _store_offline(sale: Transaction, also: list[Write]) -> Transaction:
+    """Store an offline sale under the number of its till. Warn and log when another sale has its number and queue ID.
+
+    It is stored all the same: money was taken, and only people can see whether it was taken twice.
+    """
+    try:
+        transactions.record(sale, *also, *unique_names.register_offline_sale(sale))
+    except unique_names.SoldTwiceError:
+        log("offline_sale_twice", transaction=sale.id, merchant=sale.client_id, agent=sale.agent.id)
+        sale = replace(sale, warnings=(*sale.warnings, Warned(OFFLINE_QUEUE_ID, Check.TWICE)))
+        transactions.record(sale, *also)
+    return sale
 
 
 def begin_by_card(

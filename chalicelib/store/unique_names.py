@@ -1,12 +1,15 @@
-"""Unique names: the TID of a terminal within its merchant, and the MID of a merchant at its bank."""
+"""Unique names: a TID within its merchant, a merchant's MID at its bank, the number of a till's offline sale."""
 
 import hashlib
+from datetime import timedelta
 
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, Finding, ServiceError
 from chalicelib.record import Record
 from chalicelib.store.table import Key, Write, put_new, read, update
 
 TABLE = "sequences"
+NUMBERS_KEPT_FOR = timedelta(days=366)  # a till reports an offline sale within a year
 
 
 class UniqueName(Record):
@@ -63,3 +66,34 @@ def _older_holder(mid: str) -> int | None:
     """Return the holder of a number that was registered with its case, as older versions did. It never changes."""
     found = read(mid_key(mid))
     return found.holder if found else None
+
+
+class NumberOfOfflineSale(Record):
+    """The transaction that has a till's number and queue ID. Its name is a digest, because both may name a person."""
+
+    name: str
+    sale: str
+
+
+class SoldTwiceError(Exception):
+    """Another offline sale of the merchant has the same number and queue ID."""
+
+
+def register_offline_sale(sale: Transaction) -> list[Write]:
+    """Register the till's number and queue ID of an offline sale, if it has both.
+
+    The transaction raises SoldTwiceError when another sale has them, but not when the same sale is stored again.
+    """
+    queue_id = sale.particulars.offline_queue_id
+    if queue_id is None or not sale.invoice:
+        return []
+    digest = hashlib.sha256(f"{sale.invoice}\n{queue_id}".encode()).hexdigest()
+    expires_at = int((sale.created_at + NUMBERS_KEPT_FOR).timestamp())
+    write = update(
+        Key(TABLE, NumberOfOfflineSale, {"name": f"offline#{sale.client_id}#{digest}"}),
+        "SET #sale = :sale, #expires_at = :expires_at",
+        {"sale": sale.id, "expires_at": expires_at},
+        condition="attribute_not_exists(#sale) OR #sale = :sale",
+        otherwise=SoldTwiceError(),
+    )
+    return [write]

@@ -47,7 +47,7 @@ from chalicelib.store.message_limits import Counter
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.sequences import LastId
 from chalicelib.store.table import Item, Value, decode, encode, read
-from chalicelib.store.unique_names import UniqueName
+from chalicelib.store.unique_names import NumberOfOfflineSale, UniqueName
 from chalicelib.store.wrong_cards import WrongCards
 
 LEAP, LEAP_OF_STANS = 1000, 10_000  # numbers that may have been given since the copy, and must not be given again
@@ -271,7 +271,7 @@ def _marks_of_events(one: Any) -> Marks:
 
 def _item_of_sequences(item: Item) -> Any:
     kinds = {"receipts": MonthNumbers, "tid": UniqueName, "mid": UniqueName, "asked": LastCall}
-    kinds |= {"cards": WrongCards, "messages": Counter}
+    kinds |= {"cards": WrongCards, "messages": Counter, "offline": NumberOfOfflineSale}
     kind, separator, _ = item["name"]["S"].partition("#")
     record = kinds.get(kind, LastId) if separator else LastId  # "cards" are IDs, "cards#…" wrong cards
     if record in {LastId, MonthNumbers} and "last" not in item:  # its default is for a missing record

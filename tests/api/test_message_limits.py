@@ -77,6 +77,29 @@ def test_an_address_gets_ten_messages_a_day_and_the_next_payment_says_so(stage: 
     assert mails(to.title()) == []
 
 
+@pytest.mark.parametrize("wrong", ["x", "0829876543", "+27", 829876543, "9" * 70, "\ud83d", {"a": 1}], ids=repr)
+def test_an_address_that_cannot_be_read_refuses_a_sale_only_online(stage: str, wrong: Any) -> None:
+    to, number, queue = an_email(), a_number(), {"OfflineMode": True, "OfflineQueueId": a_guid()}
+    receipt = {"Email": wrong, "Emails": ["", to, wrong], "Phone": wrong, "Phones": [None, wrong, number]}
+    paths = ["Receipt.Email", "Receipt.Emails[2]", "Receipt.Phone", "Receipt.Phones[1]"]
+    online, body = pay(stage, receipt), a_body(OfflineTran=queue)
+    sold, again = (pay(stage, receipt, body) for _ in range(2))
+    events.deliver_all()
+
+    assert online.error == (400, 202)
+    assert sorted({path.partition(".a")[0] for path, _ in online.findings}) == paths
+    assert sold.error == again.error == (200, 0)
+    assert warnings(sold) == warnings(again) == [(2, path, 3) for path in paths]
+    assert (len(mails(to)), len(messages(number))) == (1, 1)
+
+
+def test_an_offline_sale_with_too_many_addresses_is_taken(stage: str) -> None:
+    to = [an_email() for _ in range(6)]
+    sold = pay(stage, {"Emails": to, "Phone": a_number()}, a_body(OfflineTran={"OfflineMode": True}))
+
+    assert (sold.error, warnings(sold)) == ((200, 0), [(2, "Receipt.Emails[5]", 3), (2, "Receipt.Phone", 3)])
+
+
 def test_a_replay_warns_as_the_first_answer_did(stage: str) -> None:
     to, other = an_email(), an_email()
     for _ in range(10):

@@ -14,7 +14,7 @@ from chalicelib.store import transactions
 from tests.support import complete_requests
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.support.cards import a_card_body
-from tests.support.http import OTHER_TILL, get, post
+from tests.support.http import OTHER_TILL, Reply, get, post
 from tests.support.intercepted_calls import counting
 from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
@@ -296,6 +296,30 @@ def test_a_weighed_line_and_a_discount_are_paid_as_the_receipt_shows_them(stage:
     assert post(stage, SUBMIT, a_body(**{**body["BasicTran"], "ID": None, "Amount": "7.09"})).findings == [
         ("BasicTran.Amount", 12)
     ]
+
+
+def test_a_sale_under_a_second_id_is_taken_with_a_warning(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    number = a_guid()[:8]
+
+    def sell(invoice: str = number, **queue: Any) -> Reply:
+        offline = {"OfflineMode": True, "Invoice": invoice, "OfflineQueueId": 7, **queue}
+        return post(stage, SUBMIT, a_body(ID=a_guid(), OfflineTran=offline))
+
+    first, other_number, other_place = sell(), sell(f"{number}-2"), sell(OfflineQueueId="8")
+    without = [sell(OfflineQueueId=None) for _ in range(2)]
+    body = a_body(OfflineTran={"OfflineMode": True, "Invoice": number, "OfflineQueueId": "7"})
+    capsys.readouterr()
+    twice, again = (post(stage, SUBMIT, body) for _ in range(2))
+    logged = capsys.readouterr().out
+
+    for usual in (first, other_number, other_place, *without):
+        assert (usual.error, usual.body["Validations"]) == ((200, 0), None)
+    for warned in (twice, again):
+        (warning,) = warned.body["Validations"]
+        assert (warned.error, warning["Type"]) == ((200, 0), 2)
+        assert warned.findings == [("BasicTran.OfflineTran.OfflineQueueId", 11)]
+    assert twice.body["TransactionID"] != first.body["TransactionID"]
+    assert logged.count("offline_sale_twice") == 1
 
 
 def test_anybody_who_knows_the_id_may_ask_how_a_payment_ended(stage: str) -> None:
