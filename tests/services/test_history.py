@@ -324,7 +324,7 @@ def test_rights_that_were_taken_back_count_at_once(books: Books) -> None:
 
 def test_a_list_shows_all_of_a_transaction_without_reading_its_request_and_its_purchases(books: Books) -> None:
     lines = (Purchase("Tea", Decimal(1), Decimal(1)),)
-    sold = paid(books, books.agents[1], NOW, purchases=lines, addresses=ADDRESSES, receipt_email="a@b.example")
+    sold = paid(books, books.agents[1], NOW, purchases=lines, receipt=ADDRESSES, receipt_email="a@b.example")
     books.record(sold)
     (listed,) = books.ask(NOW, {"ID": sold.id}).transactions
 
