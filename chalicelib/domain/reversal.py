@@ -232,19 +232,28 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
     return SentCard(data if is_filled else None, input_mode, linked_card_id)
 
 
+class CheckedCard(Record):
+    """The card of a reversal for the acquirer, the findings about it, and whether it is not the payment's card."""
+
+    card: CardData | None = None
+    findings: Findings = ()
+    is_other: bool = False
+
+
 def check_card(
     sent: SentCard | None, original: Transaction, digest: Digest, *, input_type: int | None = None
-) -> tuple[CardData | None, Findings]:
-    """Return the card for the acquirer, read as in a payment, with the findings. It may have expired since.
+) -> CheckedCard:
+    """Return the card of a reversal, read as in a payment. It may have expired since.
 
     `input_type` is the InputType of the reversal.
     """
     if sent is None:
-        return None, ()
+        return CheckedCard()
     if original.card is None:
-        return None, (Finding("card", Check.CONTRADICTION, "The payment was made without a card."),)
+        finding = Finding("card", Check.CONTRADICTION, "The payment was made without a card.")
+        return CheckedCard(findings=(finding,))
     if original.input_type is InputType.LINKED_CARD:
-        return None, _check_linked(sent, original)
+        return _check_linked(sent, original)
     way = reading_type(input_type, original.input_type)
     card, findings = read(way, sent.data or CardInput())
     findings = (*check_input_mode(sent.input_mode, BY_DATA), *findings)
@@ -252,21 +261,23 @@ def check_card(
         message = "The payment was not made with a linked card."
         findings += (Finding("linked_card_id", Check.CONTRADICTION, message),)
     if card is None:
-        return None, findings
-    if is_another(original, digest(card.pan), None):
+        return CheckedCard(findings=findings)
+    is_other = is_another(original, digest(card.pan), None)
+    if is_other:
         findings += (_other(_number_field(way)),)
-    return card, findings
+    return CheckedCard(card, findings, is_other)
 
 
-def _check_linked(sent: SentCard, original: Transaction) -> Findings:
-    """Return the findings about the card of a linked-card payment, which only its ID may name."""
+def _check_linked(sent: SentCard, original: Transaction) -> CheckedCard:
+    """Return the card of a linked-card payment, which only its ID may name."""
     findings = check_input_mode(sent.input_mode, BY_LINK)
-    if sent.linked_card_id != original.card_entry.linked_id:
+    is_other = sent.linked_card_id != original.card_entry.linked_id
+    if is_other:
         findings += (_other("linked_card_id"),)
     if sent.data is not None:
         name = "card.pan" if sent.data.pan else "card.reader_data" if sent.data.reader_data else "card.exp"
         findings += (Finding(name, Check.CONTRADICTION, "The payment was made with a linked card."),)
-    return findings
+    return CheckedCard(None, findings, is_other)
 
 
 def _number_field(input_type: InputType) -> str:
@@ -275,11 +286,6 @@ def _number_field(input_type: InputType) -> str:
 
 def _other(name: str) -> Finding:
     return Finding(name, Check.CONTRADICTION, OTHER_CARD)
-
-
-def names_another_card(findings: Findings) -> bool:
-    """Return whether the findings about a request's card say that the payment was made with another one."""
-    return any(finding.message == OTHER_CARD for finding in findings)
 
 
 TIME_TO_FINISH = timedelta(hours=1)  # at least, before the Deadline of a reversal
@@ -327,7 +333,7 @@ class ReversalOrder(Record):
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
-    """Return the fingerprint of a reversal. An amount that is all that remains is left out."""
+    """Return the fingerprint of a reversal. `begin` leaves out an amount that is all that remains."""
     amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 

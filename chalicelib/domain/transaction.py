@@ -385,7 +385,8 @@ class Transaction(Record):
     host: HostFacts | None = None  # only at an acquirer without inquiries
     makes_events: bool | None = None  # its merchant's wish at the beginning; stored until the final phase
     erasure: Erasure | None = None  # of its payer's data
-    claimed_at: datetime | None = field(default=None, metadata={"stored_as": "asked_at"})  # last, to resolve it
+    # When somebody last claimed it to resolve it. Its own request claims it as well when no answer came.
+    claimed_at: datetime | None = field(default=None, metadata={"stored_as": "asked_at"})
 
     @property
     def is_reversal(self) -> bool:

@@ -290,6 +290,7 @@ def _acquirer(transaction: Transaction) -> dict[str, Any]:
 
 
 def _state(transaction: Transaction, now: datetime) -> dict[str, Any]:
+    """Return State, Substate and the flags. `SHOWN` of domain/phases says how each phase is shown."""
     shown = transaction.shown
     operation = operation_of(transaction)
     return {

@@ -3,10 +3,10 @@
 import secrets as random_source
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from hmac import compare_digest
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from chalicelib.domain.agent import ACTIVE, Caller, Login
 from chalicelib.domain.guid import is_guid
@@ -20,11 +20,11 @@ from chalicelib.domain.password_lock import (
 )
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import Session, ends_at, is_alive, is_use_to_record
-from chalicelib.domain.sign_in import Credential, Scheme, basic, credential, is_logon_to_record, scheme_of
+from chalicelib.domain.sign_in import Credential, Scheme, basic, is_logon_to_record, scheme_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.log import log
-from chalicelib.services import passwords
+from chalicelib.services import json_web_tokens, passwords
 from chalicelib.settings import settings
 from chalicelib.store import agents, password_lock, sessions
 from chalicelib.store.aws_retries import limit_lost_time
@@ -64,57 +64,6 @@ def log_many_places(login: str) -> None:
     log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
 
 
-# Of the registered claims, only `exp` and `nbf` are checked if present, by the service's clock: PyJWT has its own. The
-# interface has no rule for the others.
-OPTIONS = {
-    "verify_exp": False,
-    "verify_nbf": False,
-    "verify_aud": False,
-    "verify_iat": False,
-    "verify_iss": False,
-    "verify_jti": False,
-    "verify_sub": False,
-}
-
-
-def credential_of(token: str, now: datetime) -> Credential:
-    """Return the credential in a token.
-
-    Raise TOKEN_INVALID when no signing secret of the stage signed it, it has expired, or its payload is wrong.
-    """
-    for key in secrets.signing():
-        parts = _verified(token, key.reveal(), now)
-        if parts is not None:
-            return _credential(**parts)
-    raise ServiceError(ErrorCode.TOKEN_INVALID)
-
-
-def _verified(token: str, key: str, now: datetime) -> dict[str, dict[str, Any]] | None:
-    """Return header and payload if the token is signed with this key and valid. It never chooses the algorithm."""
-    import jwt  # noqa: PLC0415  only this scheme needs its slow import
-
-    try:
-        parts = jwt.decode_complete(token, key, algorithms=["HS256"], options=OPTIONS)  # type: ignore[arg-type]
-        claims, seconds = parts["payload"], now.timestamp()
-        if int(claims.get("nbf", 0)) > seconds or int(claims.get("exp", LATEST)) <= seconds:
-            return None
-    # PyJWT does not catch the other errors, which come from extreme numbers and nesting.
-    except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError, RecursionError):
-        return None
-    return {"header": parts["header"], "payload": parts["payload"]}
-
-
-def _credential(header: dict[str, Any], payload: dict[str, Any]) -> Credential:
-    kind = header.get("typ", header.get("type"))
-    email, token = payload.get("email"), payload.get("token")
-    if not isinstance(kind, str) or kind.upper() != "JWT" or not isinstance(email, str) or not isinstance(token, str):
-        raise ServiceError(ErrorCode.TOKEN_INVALID)
-    expires = payload.get("exp")
-    ends = datetime.fromtimestamp(int(expires), UTC) if expires is not None and int(expires) < LATEST else None
-    return replace(credential(email, token), ends_at=ends)
-
-
-LATEST = 253402300800  # seconds since 1970, the end of the year 9999
 SECONDS = 4.5  # that an outage may cost the authorizer; its function is stopped after five
 
 
@@ -146,7 +95,7 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
     if scheme is Scheme.SESSION:
         return _caller_of_session(Secret(value), now)
 
-    credential = basic(value) if scheme is Scheme.BASIC else credential_of(value, now)
+    credential = basic(value) if scheme is Scheme.BASIC else json_web_tokens.credential_of(value, now)
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
     if _is_key(login, credential.secret):

@@ -22,9 +22,9 @@ from chalicelib.gateways.secrets import card_digest, keyed_digest
 from chalicelib.log import log
 from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
-from chalicelib.services.acquirer_messages import identify_payment
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
+from chalicelib.services.message_numbers import identify_payment
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions, unique_names
 from chalicelib.store import outbox as outbox_store

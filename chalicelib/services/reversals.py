@@ -11,7 +11,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, known_mode, names_another_card
+from chalicelib.domain.reversal import CANCELS, CheckedCard, ReversalOrder, check_card, known_mode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
@@ -20,9 +20,9 @@ from chalicelib.gateways.secrets import card_digest
 from chalicelib.record import Record
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes, wrong_cards
-from chalicelib.services.acquirer_messages import identify_reversal
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.idempotency import Repeatable, answer_again, replay, replay_first
+from chalicelib.services.message_numbers import identify_reversal
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import receipt_numbers, transactions
@@ -47,13 +47,13 @@ def reverse(
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = body.with_card_number_in_card_only().to_domain(endpoint)
+    card = check_card(order.card, original, partial(card_digest, original.id), input_type=order.input_type)
     if order.card is not None:
-        _, findings = _read_card(order, original)
-        wrong_cards.count(original, loaded.agent, now, is_wrong=names_another_card(findings))
+        wrong_cards.count(original, loaded.agent, now, is_wrong=card.is_other)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
         return replay(stored, Repeatable(order, loaded.agent.id, original.currency), now), True
 
-    return _reverse(chosen_id, order, original, loaded, now)
+    return _reverse(chosen_id, order, _checked_by_acquirer(card, order, original), original, loaded, now)
 
 
 def _chosen_id(body: ReversePayment, caller: Caller, key: str | None) -> str | None:
@@ -83,17 +83,12 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
     return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
 
 
-def _read_card(order: ReversalOrder, original: Transaction) -> tuple[CardData | None, Findings]:
-    return check_card(order.card, original, partial(card_digest, original.id), input_type=order.input_type)
-
-
-def _checked_card(order: ReversalOrder, original: Transaction) -> tuple[CardData | None, Findings]:
-    """Return the card of the request, and every problem with it. For a return, the acquirer checks it as well."""
-    card, findings = _read_card(order, original)
-    if card is not None and order.mode not in CANCELS:
-        request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=card)
-        findings += acquirers.refuse(original.acquirer, request)
-    return card, findings
+def _checked_by_acquirer(checked: CheckedCard, order: ReversalOrder, original: Transaction) -> CheckedCard:
+    """Return the card of the request with the findings of the acquirer, which checks the card of a return."""
+    if checked.card is None or order.mode in CANCELS:
+        return checked
+    request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=checked.card)
+    return replace(checked, findings=(*checked.findings, *acquirers.refuse(original.acquirer, request)))
 
 
 class Found(Record):
@@ -103,8 +98,13 @@ class Found(Record):
     numbers: MonthNumbers | None
 
 
-def _reverse(
-    chosen_id: str | None, order: ReversalOrder, original: Transaction, loaded: Admitted, now: datetime
+def _reverse(  # noqa: PLR0913, PLR0917  each argument is needed and independent
+    chosen_id: str | None,
+    order: ReversalOrder,
+    card: CheckedCard,
+    original: Transaction,
+    loaded: Admitted,
+    now: datetime,
 ) -> tuple[Transaction, bool]:
     """Store the reversal, reserve its amount of the payment, and request it from its acquirer.
 
@@ -121,13 +121,12 @@ def _reverse(
         payment, numbers = read_all([transactions.key(original.id), numbers_key])
         return Found(payment or original, numbers)
 
-    def attempt(found: Found) -> tuple[Transaction, CardData | None, bool]:
+    def attempt(found: Found) -> tuple[Transaction, bool]:
         before = found.payment
         ids = (chosen_id,) if chosen_id else _ids_of_content(order, before, agent)
-        card, findings = _checked_card(order, before)
-        amount_minor, repeated = _decide(order, before, findings, agent, now, ids)
+        amount_minor, repeated = _decide(order, before, card.findings, agent, now, ids)
         if repeated is not None:
-            return answer_again(repeated, now), None, True
+            return answer_again(repeated, now), True
         reversal_id = ids[0] if ids else new_guid()
         begun = reversal.begin(reversal_id, order, before, agent, amount_minor, now)
         begun = replace(begun, makes_events=makes_events)
@@ -135,12 +134,12 @@ def _reverse(
             begun = replace(begun, receipt=limited(begun.receipt))
         identified = identify_reversal(begun, before, before.host) if before.host else begun
         try:
-            return _reserve(found, identified, now, follows_latest=chosen_id is None), card, False
+            return _reserve(found, identified, now, follows_latest=chosen_id is None), False
         except AlreadyExistsError:
-            return replay_first(reversal_id, Repeatable(order, agent.id, before.currency), now), None, True
+            return replay_first(reversal_id, Repeatable(order, agent.id, before.currency), now), True
 
-    transaction, card, is_replay = retry_with(Found(original, loaded.read(numbers_key)), attempt, read_again)
-    return (transaction, True) if is_replay else (_request(transaction, order, card, now), False)
+    transaction, is_replay = retry_with(Found(original, loaded.read(numbers_key)), attempt, read_again)
+    return (transaction, True) if is_replay else (_request(transaction, order, card.card, now), False)
 
 
 def _decide(  # noqa: PLR0913, PLR0917  each argument is needed and independent

@@ -8,7 +8,7 @@ import pytest
 from chalicelib import iso_codes
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.sessions import ORDINARY
-from chalicelib.services.authentication import LATEST
+from chalicelib.services.json_web_tokens import LATEST
 from tests.support.accounts import (
     PASSWORD,
     Account,

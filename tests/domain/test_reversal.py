@@ -18,7 +18,6 @@ from chalicelib.domain.reversal import (
     check_card,
     content_identity,
     fingerprint,
-    names_another_card,
     sent_card,
 )
 from chalicelib.domain.secret import Secret
@@ -112,7 +111,7 @@ def digest(pan: Secret) -> str:
 
 
 def checked(payment: Transaction, sent: SentCard | None) -> list[tuple[str, int]]:
-    _, findings = check_card(sent, payment, digest)
+    findings = check_card(sent, payment, digest).findings
     return [(finding.field, int(finding.code)) for finding in findings]
 
 
@@ -121,9 +120,10 @@ def keyed_in(**changes: str | None) -> SentCard:
 
 
 def test_the_payments_card_is_read_for_the_acquirer() -> None:
-    card, findings = check_card(keyed_in(), paid(), digest)
+    checked = check_card(keyed_in(), paid(), digest)
 
-    assert findings == ()
+    assert checked.findings == ()
+    card = checked.card
     assert card is not None
     assert (card.pan.reveal(), card.cvv2 and card.cvv2.reveal()) == (PAN, "123")
 
@@ -191,7 +191,7 @@ def test_only_a_card_that_was_compared_is_another_one() -> None:
     linked = paid(input_type=InputType.LINKED_CARD, linked_card_id=17, card_digest=None)
 
     def is_another(payment: Transaction, sent: SentCard | None) -> bool:
-        return names_another_card(check_card(sent, payment, digest)[1])
+        return check_card(sent, payment, digest).is_other
 
     assert is_another(paid(), keyed_in(pan=STEADY))
     assert is_another(paid(), keyed_in(pan=STEADY, exp="0120"))
