@@ -39,7 +39,7 @@ from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
-from chalicelib.store.table import Key, read, read_all
+from chalicelib.store.table import Key, Write, read, read_all
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> tuple[Profile, bool]:
@@ -95,15 +95,14 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             permissions.check_can_change_rights(admitted.agent, pos_id)
         merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
         check_same_as_path("id", body.id, pos_id)
-        if body.state == BLOCKED and _leaves_no_administrator(admitted.agent, {pos_id}):
-            raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
         resolved = _resolve_references(body, merchant_id, admitted)
 
         after = _next_version(before, body, resolved, merchant, now)
         login = _login_change(body, before, after)
+        checks = _checks_of_administrator(admitted.agent, before, after, {pos_id})
 
         if changed_fields(before, after) or login != LoginChange():
-            agents.change(before, after, login, Act("update", caller.agent_id, now))
+            agents.change(before, after, login, Act("update", caller.agent_id, now), *checks)
         return _profile(after, merchant)
 
     return retry_on_change(attempt)
@@ -112,18 +111,29 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
 LAST_ADMINISTRATOR = "The last active administrator of a merchant may not block itself."
 
 
-def _leaves_no_administrator(caller: Agent, blocked: set[int]) -> bool:
-    """Return whether blocking these agents blocks the caller and leaves its merchant without an administrator.
+def _checks_of_administrator(caller: Agent, before: Agent, after: Agent, ended: set[int]) -> list[Write]:
+    """Return the check, for the transaction of a change, that another administrator of the merchant stays one.
 
-    `blocked` may hold agents that lose the right instead, but not the caller among them.
-
-    The caller is active, so only its own block can leave none. A system user has no merchant and may block anybody.
+    `ended` are the agents that the request blocks or takes the right from. Raise 202 when no other is left. Only a
+    change that ends an administrator has a check; a system user has no merchant and may end any.
     """
-    if caller.id not in blocked or caller.is_system_user:
-        return False
-    others = [one for one in agents.of_merchant(caller.client_id) if one.id not in blocked]
-    current: list[Agent | None] = read_all([agents.key(one.id) for one in others if permissions.is_administrator(one)])
-    return not any(one is not None and one.state == ACTIVE and not one.deleted for one in current)
+    if caller.is_system_user or not _is_active_administrator(before) or _is_active_administrator(after):
+        return []
+    stays = caller.id not in ended and _is_active_administrator(caller)
+    staying = caller if stays else _other_administrator(caller.client_id, ended)
+    if staying is None:
+        raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
+    return [agents.check_unchanged(staying)]
+
+
+def _is_active_administrator(agent: Agent) -> bool:
+    return permissions.is_administrator(agent) and agent.state == ACTIVE and not agent.deleted
+
+
+def _other_administrator(client_id: int, ended: set[int]) -> Agent | None:
+    others = [one for one in agents.of_merchant(client_id) if one.id not in ended and permissions.is_administrator(one)]
+    current: list[Agent | None] = read_all([agents.key(one.id) for one in others])
+    return next((one for one in current if one is not None and _is_active_administrator(one)), None)
 
 
 def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
@@ -249,33 +259,38 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
     items = body.read_items()
     logins = _logins_by_email({item.email for item, _ in items})
     found = [logins.get(canonical(item.email)) for item, _ in items]
-    spared = _spared(admitted.agent, [(item, login) for (item, _), login in zip(items, found, strict=True) if login])
+    ended = _ended(admitted.agent, [(item, login) for (item, _), login in zip(items, found, strict=True) if login])
     seen: set[str] = set()
+    is_spared = admitted.agent.id not in ended
     findings: list[list[Validation]] = []
     for number, ((item, unreadable), login) in enumerate(zip(items, found, strict=True)):
         of_email = _check_email(item.email, login, merchant_id, seen) if item.email else []
-        if login and login.agent_id == spared and item.state == BLOCKED:
+        if login and login.agent_id == caller.agent_id and item.state == BLOCKED and is_spared:
             of_email.append(Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR))
         printer, of_printer = _resolve_printer(item)
         branches = branches_of(item.branches_actions, f"pos_bulk[{number}].branches_actions")
         of_branches = map(body.located, agent_assignments.check_branches(merchant_id, branches))
         problems = [*of_email, *unreadable, *of_printer, *of_branches]
-        if not problems and login and not _apply(item, login, printer, Act("bulk", caller.agent_id, now)):
-            problems = [_agent_not_found(item.email)]
+        if not problems and login:
+            act = Act("bulk", caller.agent_id, now)
+            problems = _apply(item, login, printer, act, admitted.agent, ended)
         findings.append(problems)
     return findings
 
 
-def _spared(caller: Agent, changes: list[tuple[ReadableItem, Login]]) -> int | None:
-    """Return the ID of the caller if the batch may not block it: its merchant would have no administrator.
+def _ended(caller: Agent, changes: list[tuple[ReadableItem, Login]]) -> set[int]:
+    """Return the IDs of the agents that a batch blocks or takes the right of an administrator from.
 
-    Raise ROLE_MAY_NOT when the caller changes its own rights.
+    The caller is spared when its merchant would have no administrator. Raise ROLE_MAY_NOT when the caller changes its
+    own rights.
     """
     for item, login in changes:
         if item.branches_actions is not None:
             permissions.check_can_change_rights(caller, login.agent_id)
     ended = {login.agent_id for item, login in changes if item.state == BLOCKED or item.takes_administration}
-    return caller.id if _leaves_no_administrator(caller, ended) else None
+    if caller.is_system_user or caller.id not in ended or _other_administrator(caller.client_id, ended):
+        return ended
+    return ended - {caller.id}
 
 
 def _logins_by_email(emails: set[str]) -> dict[str, Login]:
@@ -310,19 +325,26 @@ def _agent_not_found(email: str) -> Validation:
     return Validation(email, error.code, error.message)
 
 
-def _apply(item: ReadableItem, login: Login, printer: PrinterSettings | None, act: Act) -> bool:
-    """Update the agent; return False when the e-mail no longer belongs to it."""
+def _apply(  # noqa: PLR0913, PLR0917  each argument is needed and independent
+    item: ReadableItem, login: Login, printer: PrinterSettings | None, act: Act, caller: Agent, ended: set[int]
+) -> list[Validation]:
+    """Update the agent. Return a finding when the e-mail no longer belongs to it, or no administrator would be left."""
 
-    def attempt() -> bool:
+    def attempt() -> list[Validation]:
         before = read(agents.key(login.agent_id))
         if before is None or canonical(before.email) != login.email:
-            return False
+            return [_agent_not_found(item.email)]
 
         after = _next_version_of_item(before, item, printer)
+        try:
+            current = read(agents.key(caller.id)) if login.agent_id in ended else None
+            checks = _checks_of_administrator(current or caller, before, after, ended)
+        except ServiceError:
+            return [Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR)]
 
         if changed_fields(before, after):
-            agents.change(before, after, LoginChange(), act)
-        return True
+            agents.change(before, after, LoginChange(), act, *checks)
+        return []
 
     return retry_on_change(attempt)
 

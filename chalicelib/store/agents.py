@@ -83,8 +83,20 @@ def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
     commit(put_new(TABLE, agent, "id"), create_login(login), entry, *also)
 
 
-def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
-    """Store the next version of an agent and its login, all or nothing.
+def check_unchanged(agent: Agent) -> Write:
+    """Return a check, for a transaction with other writes, that an agent is still as it was read."""
+    parameters = {
+        "TableName": table_name(TABLE),
+        "Key": key(agent.id).wire(),
+        "ConditionExpression": "#version = :version",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": {":version": {"N": str(agent.version)}},
+    }
+    return Write("ConditionCheck", parameters, ChangedMeanwhileError())
+
+
+def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Write) -> None:
+    """Store the next version of an agent and its login and the writes in `also`, all or nothing.
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
     """
@@ -98,6 +110,7 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
         *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
+        *also,
     )
 
 

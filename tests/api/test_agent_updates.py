@@ -366,3 +366,26 @@ def test_the_last_active_administrator_cannot_block_itself(shop: Shop) -> None:
     update(shop, second, State=1)
     assert update(shop, owner, State=0).status == 200
     assert http.post(shop.stage, f"{shop.path}/pos/{second['ID']}/update", {"State": 0}, http.SYSTEM).status == 200
+
+
+@pytest.mark.parametrize("bulk", [False, True], ids=["one by one", "in bulk"])
+@pytest.mark.parametrize("whom", ["itself", "the other"])
+def test_administrators_who_block_at_once_leave_one(stage_on_dynamodb_local: str, whom: str, *, bulk: bool) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    rights = [{"BranchID": shop.id, "Actions": [220]}]
+    other = shop.agent(BranchesActions=rights, SecretKey="the key of the other")
+    both = [(shop.owner, shop.shown(shop.owner_id)), ((other["Email"], "the key of the other"), other)]
+
+    def block(number: int) -> http.Reply:
+        login, own = both[number]
+        target = own if whom == "itself" else both[1 - number][1]
+        if bulk:
+            return shop.post(
+                f"{shop.path}/pos/updatebulk", {"PosBulk": [{"Email": target["Email"], "State": 0}]}, login
+            )
+        return shop.post(f"{shop.path}/pos/{target['ID']}/update", {"State": 0}, login)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(block, range(2)))
+
+    assert [stored_agent(agent).state for _, agent in both].count(1) == 1
