@@ -326,14 +326,15 @@ class ReversalOrder(Record):
         currency, amount = stored.currency.code, from_minor(stored.amount_minor, stored.currency)
         if self.currency not in (None, currency) or self.amount not in (None, amount):
             return False
-        amounts = (None,) if self.amount is None and stored.original.partial else (None, amount)
+        took_rest = stored.original.took_rest or not stored.original.partial
+        amounts = (None, amount) if self.amount is not None or took_rest else (None,)
         spellings = itertools.product((currency, None), amounts)
         equal = (replace(self, currency=one, amount=other) for one, other in spellings)
         return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
-    """Return the fingerprint of a reversal. `begin` leaves out an amount that is all that remains."""
+    """Return the fingerprint of a reversal: of its content as it was sent."""
     amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
@@ -382,7 +383,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
-    named = order if amount_minor < original.remaining_minor else replace(order, amount=None)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
         original,
@@ -392,7 +392,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         amount_minor=amount_minor,
         created_at=now,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
-        fingerprint=fingerprint(named, agent.id),
+        fingerprint=fingerprint(order, agent.id),
         invoice="",  # the store gives the number
         raw_request=order.raw_request,
         particulars=_particulars(order, original),
@@ -403,7 +403,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             pin_mode=original.result.pin_mode,
         ),
         completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
-        original=Original(original.id, original.invoice, int(order.mode), amount_minor < original.amount_minor),
+        original=_original(order, original, amount_minor),
         reversals=Reversals(),
         card_entry=replace(original.card_entry, digest=None),
         amount_cash_got_minor=None,
@@ -476,6 +476,13 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
     if order.amount is None:
         return original.remaining_minor == 0
     return order.amount == from_minor(latest.amount_minor, latest.currency)
+
+
+def _original(order: ReversalOrder, payment: Transaction, amount_minor: int) -> Original:
+    is_rest = amount_minor == payment.remaining_minor
+    return Original(
+        payment.id, payment.invoice, int(order.mode), amount_minor < payment.amount_minor, took_rest=is_rest or None
+    )
 
 
 def _receipt(order: ReversalOrder, original: Transaction) -> ReceiptContent:

@@ -343,6 +343,7 @@ class Original(Record):
     invoice: str | None = field(default=None, metadata={"stored_as": "original_invoice"})
     mode: int | None = field(default=None, metadata={"stored_as": "reverse_mode"})
     partial: bool = False  # less than the payment's amount
+    took_rest: bool | None = None  # all that remained; None: less, or stored by an earlier release
 
 
 class Transaction(Record):

@@ -126,6 +126,7 @@ def is_valid(schema: str, value: Any) -> bool:
         ("BasicTran.AmountCashGot", (20, "20.00", 0, "0.00", "-0", "", None), (-1, "-1", True)),
         ("Purchase.Price", (6.15, "6.15", -1, "-1.00", 0), ("", None, "1e3", True)),
         ("Purchase.Quantity", (2, "0.5"), (0, -1, "-1", None)),
+        ("ItemIn.Price", (6.15, "6.15", 0, None), (-1, "1e3", True)),
     ],
 )
 def test_an_amount_is_a_number_or_a_text(field: str, right: tuple[Any, ...], wrong: tuple[Any, ...]) -> None:
