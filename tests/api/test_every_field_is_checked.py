@@ -166,6 +166,8 @@ def spoilt(body: dict[str, Any], path: str, spoil: Callable[[Any, Any], None]) -
 
 def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     body = copy.deepcopy(body)
+    if path.startswith("Receipt.") and "BasicTran" in body:  # no address refuses an offline sale
+        body["BasicTran"]["OfflineTran"]["OfflineMode"] = False
     put_at(body, path, value)
     return body
 

@@ -48,6 +48,12 @@ def rows(books: Books, **sent: Any) -> list[Row]:
     return rows_of(export(books, {**YEAR, "Sort": "Date asc", **sent}))
 
 
+def cell(text: str) -> str:
+    """Return the text of a cell: without control characters, and not computed by a spreadsheet."""
+    mark = "'" if text and text[0] in "=+-@\t\r" else ""
+    return mark + text.replace("\r", " ").replace("\n", " ")
+
+
 def looked_up(transaction_id: str) -> Row:
     """Return the row that follows from what a look-up by ID answers."""
     record = stored_transaction(transaction_id)
@@ -80,7 +86,7 @@ def looked_up(transaction_id: str) -> Row:
         "AmountRequested": str(view.amount),
         "Currency": view.currency_id,
         "AgentID": str(view.pos_id),
-        **{name: f"'{text}" if text and text[0] in "=+-@\t\r" else text or "" for name, text in texts.items()},
+        **{name: cell(text or "") for name, text in texts.items()},
         "InputTypeText": words_of("en")[f"kind_{view.input_type}"],
         "StateText": words_of("en")[f"state_{view.substate}_{record.shown.status.lower()}"],
         "Zone": f"UTC+{record.gmt:02d}:00",
