@@ -117,6 +117,8 @@ class UpdateAgent(_Agent):
     language_id: Text | None = None
     unlock: bool | None = None
     end_sessions: bool | None = None
+    phone_null: bool | None = None
+    tid_null: bool | None = Field(None, alias="TIDNull")
     tax_id: Text | None = None
     user_kind_id: Identifier | None = None
     image: Image | None = None
@@ -124,14 +126,20 @@ class UpdateAgent(_Agent):
     acquirers_settings: JsonObject | None = None
 
     @model_validator(mode="after")
-    def _blocked_or_unlocked(self) -> Self:
+    def _without_contradiction(self) -> Self:
         if self.unlock and self.state == BLOCKED:
             raise problem(Check.CONTRADICTION, "Unlock makes the agent active and State 0 blocks it.", "Unlock")
+        if self.phone_null and self.phone is not None:
+            raise problem(Check.CONTRADICTION, "Phone gives a telephone number and PhoneNull clears it.", "PhoneNull")
+        if self.tid_null and (self.tid is not None or self.terminal_id is not None):
+            raise problem(Check.CONTRADICTION, "The request names a terminal and TIDNull clears it.", "TIDNull")
         return self
 
     def record_fields(self) -> dict[str, Any]:
         """Return the fields of the agent's record to change, except references, secrets and mobile settings."""
-        return super().record_fields() | ({"state": ACTIVE} if self.unlock else {})
+        cleared: dict[str, Any] = {"phone": ""} if self.phone_null else {}
+        cleared |= {"terminal_id": None} if self.tid_null else {}
+        return super().record_fields() | cleared | ({"state": ACTIVE} if self.unlock else {})
 
 
 class ReadableItem(Request):
@@ -230,7 +238,7 @@ class PosView(View):
     account_type_id: int
     name: str
     email: str
-    phone: str
+    phone: str | None
     secret_key: str | None
     terminal_id: int | None
     tid: str | None
@@ -261,7 +269,7 @@ class PosView(View):
         zone = zone_of(gmt, merchant.gmt)
         return cls.carried(
             agent,
-            phone=format_international(agent.phone),
+            phone=format_international(agent.phone) if agent.phone else None,
             secret_key=profile.secret_key and profile.secret_key.reveal(),
             tid=profile.tid,
             logon=profile.login and LogonView.of(profile.login, now, zone),

@@ -122,9 +122,11 @@ def of_merchant(client_id: int) -> list[Agent]:
 def _update_login(agent: Agent, change: LoginChange) -> Write:
     """Change single fields of the login, so that a failure counted at the same time is kept."""
     values = _login_fields(agent, change)
+    removed = ["#locked_until", "#counted_until", "#sources"] if change.unlock else []
+    removed += ["#terminal_id"] if agent.terminal_id is None else []
     return update(
         login_key(agent.email),
-        set_attributes(values) + (" REMOVE #locked_until, #counted_until, #sources" if change.unlock else ""),
+        set_attributes(values) + (f" REMOVE {', '.join(removed)}" if removed else ""),
         {**values, "agent_id": agent.id},
         condition="#agent_id = :agent_id",
         otherwise=ChangedMeanwhileError(),
@@ -133,7 +135,8 @@ def _update_login(agent: Agent, change: LoginChange) -> Write:
 
 def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
     """Store the login under its new e-mail and delete the old one."""
-    after = replace(login, **_login_fields(agent, change), email=canonical(agent.email))
+    copied = _login_fields(agent, change) | {"terminal_id": agent.terminal_id}
+    after = replace(login, **copied, email=canonical(agent.email))
     key = login_key(login.email)
     deletion = {
         "TableName": table_name(key.table),

@@ -11,6 +11,7 @@ from chalicelib.store.table import update as store_update
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
 from tests.support.stored import stored_record
+from tests.support.transactions import a_body
 
 NEW_PASSWORD = PASSWORD[::-1]
 
@@ -389,3 +390,24 @@ def test_administrators_who_block_at_once_leave_one(stage_on_dynamodb_local: str
         list(pool.map(block, range(2)))
 
     assert [stored_agent(agent).state for _, agent in both].count(1) == 1
+
+
+def test_null_fields_clear_the_telephone_and_the_terminal(shop: Shop) -> None:
+    till = shop.agent(TerminalID=shop.terminal()["ID"], SecretKey="the key of the till")
+    login = till["Email"], "the key of the till"
+    cleared = update(shop, till, PhoneNull=True, TIDNull=True).body["Pos"]
+
+    assert (cleared["Phone"], cleared["TerminalID"], cleared["TID"]) == (None, None, None)
+    assert shop.shown(till["ID"])["Phone"] is None
+    assert http.post(shop.stage, "/api/v1/payment/submit", a_body(), login).error == (409, 315)
+    again = update(shop, till, Phone="+27 82 987 6543", TerminalID=shop.terminal()["ID"])
+    assert again.body["Pos"]["Phone"] == "+27 82 987 6543"
+    assert http.post(shop.stage, "/api/v1/payment/submit", a_body(), login).error == (200, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [({"PhoneNull": True, "Phone": "+27829876543"}, "PhoneNull"), ({"TIDNull": True, "TID": "SHOP"}, "TIDNull")],
+)
+def test_a_field_is_not_given_and_cleared_at_once(shop: Shop, body: dict[str, Any], path: str) -> None:
+    assert update(shop, shop.agent(), **body).findings == [(path, 12)]

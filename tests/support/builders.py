@@ -235,6 +235,8 @@ def agent_update(**changes: Any) -> dict[str, Any]:
             "LanguageID": "en",
             "Unlock": True,
             "EndSessions": True,
+            "PhoneNull": False,
+            "TIDNull": False,
             "SecretKey": "another secret key of some length",
             "TaxID": "4012345678",
             "UserKindID": 1,

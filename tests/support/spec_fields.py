@@ -157,6 +157,8 @@ UPDATE_AGENT = CONTEXT | {
     "LanguageID": (S, False),
     "Unlock": (B, False),
     "EndSessions": (B, False),  # ours: contract, section 13
+    "PhoneNull": (B, False),  # ours: contract, section 6
+    "TIDNull": (B, False),
     "SecretKey": (S, False),
     "TaxID": (S, False),
     "UserKindID": (I, False),
