@@ -238,7 +238,7 @@ class PosView(View):
     account_type_id: int
     name: str
     email: str
-    phone: str | None
+    phone: str
     secret_key: str | None
     terminal_id: int | None
     tid: str | None
@@ -269,7 +269,7 @@ class PosView(View):
         zone = zone_of(gmt, merchant.gmt)
         return cls.carried(
             agent,
-            phone=format_international(agent.phone) if agent.phone else None,
+            phone=format_international(agent.phone) if agent.phone else "",
             secret_key=profile.secret_key and profile.secret_key.reveal(),
             tid=profile.tid,
             logon=profile.login and LogonView.of(profile.login, now, zone),
