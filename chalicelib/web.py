@@ -20,7 +20,7 @@ from chalicelib.domain.sign_in import Source
 from chalicelib.errors import ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
-from chalicelib.schemas.base import Answer, from_query, merge_inputs, validated
+from chalicelib.schemas.base import Answer, from_query, merge_inputs, spelling_sent, validated
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
@@ -87,7 +87,8 @@ class Moved(Document):
         self.headers["Location"] = location
 
 
-MEGABYTE = 1024 * 1024
+KILOBYTE, MEGABYTE = 1024, 1024 * 1024
+PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credential
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **HSTS}
 STATUS_OF = {
     ErrorCode.NO_CREDENTIAL: 401,
@@ -215,6 +216,11 @@ class Endpoint(Record):
     max_bytes: int = MEGABYTE
 
     @property
+    def most_bytes(self) -> int:
+        """Return the most bytes of a body. To read a long one costs more than a caller without credential may."""
+        return min(self.max_bytes, PUBLIC_BYTES) if self.public else self.max_bytes
+
+    @property
     def name(self) -> str:
         """Return a one-word name of the operation."""
         return f"{self.function.__module__.rpartition('.')[2]}_{self.function.__name__}"
@@ -266,7 +272,8 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         assert request is not None  # noqa: S101  for mypy: a handler always has a request
         sent: dict[str, Any] = {}
         try:
-            return respond(endpoint.view(**_arguments(request, endpoint, parts, sent)))
+            answer = endpoint.view(**_arguments(request, endpoint, parts, sent))
+            return respond(answer, sent)
         except ServiceError as refusal:
             return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
@@ -283,7 +290,7 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], s
     by_name = {_snake(name): value for name, value in parts.items()}
     for name, hint in endpoint.arguments.items():
         if name == "body":
-            sent |= _sent(request, hint, endpoint.max_bytes)
+            sent |= _sent(request, hint, endpoint.most_bytes)
             arguments[name] = validated(hint, sent)
         elif hint is Caller:
             arguments[name] = caller
@@ -338,15 +345,19 @@ def _body_of(request: Request, limit: int) -> bytes:
         raise ServiceError(ErrorCode.MEDIA_TYPE)
     body = raw.encode() if isinstance(raw, str) else raw
     if len(body) > limit:
-        raise ServiceError(ErrorCode.TOO_LARGE, f"The body is over {limit // MEGABYTE} MB.")
+        size = f"{limit // MEGABYTE} MB" if limit >= MEGABYTE else f"{limit // KILOBYTE} KB"
+        raise ServiceError(ErrorCode.TOO_LARGE, f"The body is over {size}.")
     return body
 
 
-def respond(answer: Answer | Document) -> Response:
-    """Return 200 with the answer's own headers. A document is returned unchanged."""
+def respond(answer: Answer | Document, sent: Mapping[str, Any]) -> Response:
+    """Return 200 with the answer's own headers, and warnings in the spelling sent. A document is unchanged."""
     if isinstance(answer, Document):
         return answer
     body = answer.model_dump(by_alias=True)
+    if not answer.FINDINGS_NAME_VALUES:
+        for warning in body["Validations"] or ():
+            warning["Property"] = spelling_sent(warning["Property"], sent)
     return Enveloped(body, headers=answer.headers, may_name_values=answer.FINDINGS_NAME_VALUES)
 
 

@@ -91,6 +91,11 @@ class OtherCapitals(Record):
     written: str
 
 
+def is_mark(value: object) -> bool:
+    """Return whether a value is a mark, which makes its field a finding."""
+    return isinstance(value, Contradiction | OtherCapitals)
+
+
 class RequestFields(Record):
     """The names of a model's fields on the wire, and the fields in which tills send placeholders.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     PlainValidator,
     ValidationError,
@@ -47,6 +48,7 @@ from chalicelib.schemas.base import (
     Text,
     View,
     check_unicode,
+    is_mark,
     pattern,
     problem,
     wire_name,
@@ -62,6 +64,7 @@ EMPTY: tuple[object, ...] = (None, "")  # tills send these for an empty field
 
 
 OFFLINE = "offline"  # in the context of the validation: the sale was made offline, so no address refuses it
+MOST_READ = 20  # addresses in a list: an offline sale with more is taken, and the others are neither read nor told
 ABSENT, UNREAD = "", "?"  # in place of a till's placeholder, and of an address that cannot be read
 
 
@@ -72,7 +75,7 @@ def _or_unread(value: Any, read: ValidatorFunctionWrapHandler, info: ValidationI
     try:
         return read(value)
     except ValidationError:
-        if not _is_offline(info):
+        if not _is_offline(info) or is_mark(value):
             raise
         return UNREAD
 
@@ -81,10 +84,14 @@ def _is_offline(info: ValidationInfo) -> bool:
     return bool((info.context or {}).get(OFFLINE))
 
 
-def _few(addresses: list[str], info: ValidationInfo) -> list[str]:
-    if len([one for one in addresses if one != ABSENT]) > MAX_ADDRESSES and not _is_offline(info):
+def _few(addresses: Any, info: ValidationInfo) -> Any:
+    """Return a list of addresses before they are read. Of a longer list of an offline sale, return the first ones."""
+    if not isinstance(addresses, list):
+        return addresses
+    filled = [number for number, one in enumerate(addresses) if one not in EMPTY]
+    if len(filled) > MAX_ADDRESSES and not _is_offline(info):
         raise problem(Check.TOO_LONG, f"At most {MAX_ADDRESSES} items are expected.")
-    return addresses
+    return addresses if len(filled) <= MOST_READ else addresses[: filled[MOST_READ]]
 
 
 OneEmail = Annotated[Email, WrapValidator(_or_unread)]
@@ -100,9 +107,9 @@ class Receipt(Request):
     """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
 
     email: OneEmail | None = None
-    emails: Annotated[list[OneEmail], AfterValidator(_few), AT_MOST] | None = None
+    emails: Annotated[list[OneEmail], BeforeValidator(_few), AT_MOST] | None = None
     phone: OnePhone | None = None
-    phones: Annotated[list[OnePhone], AfterValidator(_few), AT_MOST] | None = None
+    phones: Annotated[list[OnePhone], BeforeValidator(_few), AT_MOST] | None = None
     retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.domain import price_list
 from chalicelib.domain.business_days import text_of, zone_of
-from chalicelib.domain.money import MAX_MINOR, Currency
+from chalicelib.domain.money import MAX_MINOR, Currency, from_minor
 from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, compared_barcode, is_barcode
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import Answer, Exact, Identifier, Request, View, pattern, problem
@@ -18,7 +18,7 @@ MAX_RATE_DIGITS = 4  # after the point
 
 
 def _rate(value: Decimal) -> Decimal:
-    if -int(value.as_tuple().exponent) > MAX_RATE_DIGITS:
+    if value != value.quantize(Decimal(1).scaleb(-MAX_RATE_DIGITS)):
         raise problem(Check.TOO_MANY_DECIMALS, f"A rate has at most {MAX_RATE_DIGITS} decimals.")
     return value
 
@@ -76,7 +76,7 @@ class UpdatePriceList(Context):
             *_twice("items", "code", self.items, lambda item: item.code),
             *_twice("items", "barcode", self.items, lambda item: item.barcode and compared_barcode(item.barcode)),
             *unknown,
-            *(_decimals(self.items, currency) if currency else ()),
+            *(_wrong_prices(self.items, currency) if currency else ()),
         ]
 
     def to_domain(self, currency: Currency | None) -> tuple[tuple[price_list.Tax, ...], tuple[price_list.Item, ...]]:
@@ -96,18 +96,20 @@ class UpdatePriceList(Context):
         return taxes, items
 
 
-def _decimals(items: Sequence[ItemIn], currency: Currency) -> Iterable[Finding]:
-    """Yield a finding for each price with more decimals than the currency has."""
+def _wrong_prices(items: Sequence[ItemIn], currency: Currency) -> Iterable[Finding]:
+    """Yield a finding for each price with more decimals than the currency has, or above the largest payment."""
     for number, item in enumerate(items):
         if item.price is not None and item.price != _in_digits(item.price, currency):
             message = f"{currency.code} has {currency.digits} decimals."
             yield Finding(f"items[{number}].price", Check.TOO_MANY_DECIMALS, message)
+        elif item.price is not None and item.price > (most := from_minor(MAX_MINOR, currency)):
+            yield Finding(f"items[{number}].price", Check.OUT_OF_RANGE, f"A price is at most {most:f}.")
 
 
 def _in_digits(price: Decimal | None, currency: Currency | None) -> Decimal | None:
     if price is None or currency is None:
         return price
-    return price.quantize(Decimal(1).scaleb(-currency.digits))
+    return abs(price.quantize(Decimal(1).scaleb(-currency.digits)))  # 0 instead of -0
 
 
 def _twice(

@@ -39,7 +39,7 @@ AMOUNTS: Mapping[str, Mapping[str, Any]] = {
     "ItemIn.Price": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^{DECIMAL}$"},
 }
-NOT_AMOUNTS = ["boolean", "object", "array", "null"]
+NOT_AMOUNTS = ["boolean", "object", "array"]  # and null, unless the amount is optional
 PLACES = ("Location",)  # tills send one with empty numbers where it is optional
 
 SPECIFIED_SPELLINGS = frozenset({"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"})
@@ -115,7 +115,10 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
     spellings = request.SPELLINGS if request else {}
     for field, described in schema.get("properties", {}).items():
         complete = _field_schema(name, field, described)
-        if request and field not in required:
+        if f"{name}.{field}" in AMOUNTS:
+            types = NOT_AMOUNTS if field not in required else [*NOT_AMOUNTS, "null"]
+            complete["not"] = {"type": types, "items": {}}  # linters want items beside the type array
+        elif request and field not in required:
             complete = _or_null(complete)
             complete["anyOf"] = [_or_empty(part) for part in complete["anyOf"]]
         for other in (other for other, meant in spellings.items() if meant == field):
@@ -181,7 +184,7 @@ DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 def _field_schema(model: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     field = _plain_schema({key: value for key, value in schema.items() if key not in {"title", "default"}})
     if amount := AMOUNTS.get(f"{model}.{name}"):
-        field = {"format": "double", **amount, "not": {"type": NOT_AMOUNTS}}
+        field = {"format": "double", **amount}
     meanings = dictionary_of(model, name)
     if f"{model}.{name}" in ITEMS:
         field["items"] = {"$ref": SCHEMA_REF + ITEMS[f"{model}.{name}"].__name__}

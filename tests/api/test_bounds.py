@@ -176,3 +176,45 @@ def test_a_line_has_at_most_eight_tax_codes(stage: str) -> None:
     )
     refused = post(stage, SUBMIT, a_body(AuxDataInput={"AuxData": {"Purchases": [nine]}}))
     assert refused.findings == [("BasicTran.AuxDataInput.AuxData.Purchases[0].TaxCode", 4)]
+
+
+@pytest.mark.parametrize(
+    "addresses", [["bad"] * 45_000, [{}] * 20_000, ["a@b.example"] * 30_000, [""] * 40_000 + ["x"]]
+)
+def test_no_number_of_addresses_loses_an_offline_sale(stage: str, addresses: list[Any]) -> None:
+    body = a_body(OfflineTran={"OfflineMode": True}) | {"Receipt": {"Emails": addresses}}
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.error == (200, 0)
+    assert len(reply.body["Validations"] or ()) <= 100
+    assert len(reply.text) < 40_000
+
+
+def test_many_addresses_of_an_online_payment_are_one_finding(stage: str) -> None:
+    reply = post(stage, SUBMIT, a_body() | {"Receipt": {"Phones": ["+27829876543"] * 49_000}})
+
+    assert reply.findings == [("Receipt.Phones", 4)]
+
+
+def test_warnings_of_an_offline_sale_are_in_the_spelling_that_was_sent(stage: str) -> None:
+    number = {"OfflineMode": True, "Invoice": a_guid(), "OfflineQueueID": "1"}
+    first, second = (post(stage, SUBMIT, a_body(OfflineTran=number)) for _ in range(2))
+
+    assert (first.error, first.findings) == ((200, 0), [])
+    assert (second.error, second.findings) == ((200, 0), [("BasicTran.OfflineTran.OfflineQueueID", 11)])
+
+
+def test_an_address_in_other_capitals_is_named_offline_too(stage: str) -> None:
+    body = a_body(OfflineTran={"OfflineMode": True}) | {"Receipt": {"email": "a@b.example"}}
+
+    assert post(stage, SUBMIT, body).findings == [("Receipt.email", 13)]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/user/login/session", "/api/v1/health"])
+def test_a_caller_without_credential_sends_at_most_16_kb(stage: str, path: str) -> None:
+    """To read a megabyte costs two hundred times a health check."""
+    method = "GET" if path.endswith("health") else "POST"
+    reply = call(stage, method, path, b'{"x":"' + b"x" * 16_384 + b'"}')
+
+    assert reply.error == (413, 203)
+    assert "16 KB" in reply.body["ErrorMessage"]

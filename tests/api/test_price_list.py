@@ -166,6 +166,7 @@ def item(**changes: Any) -> dict[str, Any]:
         ({"Items": [item(Code="x" * 65)]}, "Items[0].Code", Check.TOO_LONG),
         ({"Items": [item(Price="1.234")]}, "Items[0].Price", Check.TOO_MANY_DECIMALS),
         ({"Items": [item(Price=-1)]}, "Items[0].Price", Check.OUT_OF_RANGE),
+        ({"Items": [item(Price="10000000000.01")]}, "Items[0].Price", Check.OUT_OF_RANGE),
         ({"Items": [item(Price=True)]}, "Items[0].Price", Check.TYPE),
         ({"Items": [item(Price="1e400")]}, "Items[0].Price", Check.FORMAT),
         ({"Items": [item(Unit="x" * 9)]}, "Items[0].Unit", Check.TOO_LONG),
@@ -222,6 +223,14 @@ def test_prices_have_the_decimals_of_the_merchants_currency(stage: str, country:
     reply = replace_list(shop, 0, Items=[item(Price=price)])
 
     assert [found for _, found in reply.findings] == ([code] if code else [])
+
+
+def test_numbers_that_are_equal_are_shown_alike(stage: str) -> None:
+    shop = a_shop(stage)
+    reply = replace_list(shop, 0, Taxes=[{**TAXES[0], "Rate": "15.50000"}], Items=[item(Price=-0.0)])
+
+    assert reply.error == (200, 0)
+    assert '"Price":0.00,' in reply.text
 
 
 def test_the_audit_says_who_changed_the_list(stage: str) -> None:
