@@ -117,7 +117,7 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
         complete = _field_schema(name, field, described)
         if f"{name}.{field}" in AMOUNTS:
             types = NOT_AMOUNTS if field not in required else [*NOT_AMOUNTS, "null"]
-            complete["not"] = {"type": types, "items": {}}  # linters want items beside the type array
+            complete["not"] = {"type": types, "items": {}}  # linters want items with the type array
         elif request and field not in required:
             complete = _or_null(complete)
             complete["anyOf"] = [_or_empty(part) for part in complete["anyOf"]]
