@@ -178,7 +178,7 @@ BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal", 
 FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "value_error"}
 DICTIONARIES = {"literal_error", "enum"}
 DIGITS = re.compile(rf"-?[0-9]{{1,{LONGEST_INT}}}")
-DECIMAL_TEXT = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
+DECIMAL_TEXT = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; within these limits no number is rounded
 
 

@@ -39,6 +39,10 @@ def submitted(stage: str, literal: str, **basic: Any) -> Reply:
         ('"1e1"', 3),
         ('" 12"', 3),
         ("9" * 41, 5),
+        (f'"{"9" * 41}"', 5),
+        (f'"{"9" * 30}"', 5),
+        (f'"0.{"0" * 39}1"', 5),
+        (f'"{"9" * 900_000}"', 5),
     ],
 )
 def test_an_amount_is_exact_or_refused(stage: str, amount: str, code: int) -> None:
