@@ -21,6 +21,7 @@ from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
     Write,
+    check,
     commit,
     list_records,
     put_new,
@@ -85,14 +86,7 @@ def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
 
 def check_unchanged(agent: Agent) -> Write:
     """Return a check, for a transaction with other writes, that an agent is still as it was read."""
-    parameters = {
-        "TableName": table_name(TABLE),
-        "Key": key(agent.id).wire(),
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": {":version": {"N": str(agent.version)}},
-    }
-    return Write("ConditionCheck", parameters, ChangedMeanwhileError())
+    return check(key(agent.id), "#version = :version", {"version": agent.version}, ChangedMeanwhileError())
 
 
 def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Write) -> None:

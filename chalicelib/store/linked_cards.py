@@ -8,13 +8,11 @@ from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
     Write,
-    attribute_names,
+    check,
     list_records,
     put_new,
     set_attributes,
-    table_name,
     update,
-    value_of,
     write_one,
 )
 
@@ -46,17 +44,9 @@ def of_agent(agent_id: int) -> list[LinkedCard]:
 
 def check_usable(card_id: int, agent_id: int) -> Write:
     """Return a check, for the transaction of a new payment, that the card can still pay. It raises 566 otherwise."""
-    card = key(card_id)
     condition = "#account_id = :agent AND #state = :active AND #status = :verified AND #deleted = :no"
     values = {"agent": agent_id, "active": CARD_ACTIVE, "verified": VERIFIED, "no": False}
-    parameters = {
-        "TableName": table_name(card.table),
-        "Key": card.wire(),
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": attribute_names(condition),
-        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
-    }
-    return Write("ConditionCheck", parameters, ServiceError(ErrorCode.CARD_NOT_FOUND))
+    return check(key(card_id), condition, values, ServiceError(ErrorCode.CARD_NOT_FOUND))
 
 
 def count_payment(card_id: int) -> Write:

@@ -255,6 +255,18 @@ def update(
     return Write("Update", parameters, otherwise or AlreadyExistsError())
 
 
+def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: Exception) -> Write:
+    """Return a check, for a transaction with other writes, that an item fulfils a condition."""
+    parameters = {
+        "TableName": table_name(key.table),
+        "Key": key.wire(),
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": attribute_names(condition),
+        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
+    }
+    return Write("ConditionCheck", parameters, otherwise)
+
+
 def replace_record(table: str, record: Any, *, version: int, otherwise: Exception) -> Write:
     """Return the write of a record's next version, which requires that the stored version is the one that was read."""
     parameters = {
