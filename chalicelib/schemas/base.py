@@ -297,13 +297,14 @@ def spelling_sent(path: str, sent: Any) -> str:
 
 def _is_spelling(written: str, name: str) -> bool:
     """Return whether a name is another spelling of a field."""
-    return written.lower() == name.lower() or any(one.SPELLINGS.get(written) == name for one in _models(Request))
+    return written.lower() == name.lower() or any(one.SPELLINGS.get(written) == name for one in models_of(Request))
 
 
-def _models(model: type[Request]) -> Iterator[type[Request]]:
-    yield model
+def models_of(model: type[Request]) -> Iterator[type[Request]]:
+    """Yield the models below a model of requests. Only those of imported modules exist."""
     for child in model.__subclasses__():
-        yield from _models(child)
+        yield child
+        yield from models_of(child)
 
 
 class Answer(BaseModel):

@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaV
 from pydantic_core import core_schema
 
 from chalicelib.schemas.agents import BulkItem
-from chalicelib.schemas.base import Request
+from chalicelib.schemas.base import Request, models_of
 from infra.reference import read_json
 from infra.reference.dictionaries import CHECKED, dictionary_of, name_of_value
 
@@ -69,7 +69,7 @@ def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[B
     schemas = _short_names(definitions["$defs"])
     roots = {model.__name__ for model in (*requests, *answers)}
     used = _referenced(roots, schemas)
-    of_requests = {model.__name__: model for model in _request_models(Request)}
+    of_requests = {model.__name__: model for model in models_of(Request)}
     described = {name: _complete_schema(name, schemas[name], of_requests.get(name)) for name in sorted(used)}
     return {**described, "Finding": _complete_schema("Finding", read_json("document.json")["Finding"], None)}
 
@@ -78,10 +78,6 @@ def _referenced(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
     """Return the names, and those they refer to. A replaced type leaves an unused definition behind."""
     found = {name for top in names for name in re.findall(rf"{SCHEMA_REF}(\w+)", str(schemas[top]))}
     return names if found <= names else _referenced(names | found, schemas)
-
-
-def _request_models(model: type[Request]) -> list[type[Request]]:
-    return [one for child in model.__subclasses__() for one in (child, *_request_models(child))]
 
 
 def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
