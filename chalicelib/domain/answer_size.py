@@ -74,5 +74,6 @@ def _texts(transaction: Transaction) -> list[str]:
         *([carried.description] * 3),
         *(carried.ext_tran_data, carried.ext_id, carried.client_product_code, str(carried.offline_queue_id or "")),
         *(transaction.invoice, transaction.invoice, transaction.original.invoice),  # a reversal shows it once more
+        *(tax.name for tax in transaction.tax_amounts),
     )
     return [text for text in shown if text]

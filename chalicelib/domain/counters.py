@@ -1,11 +1,16 @@
 """Counters that each transaction adds to, by agent and kind: the days of a month, the quarters of an hour of a day."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
+from string import ascii_letters
 
+from chalicelib.domain.price_list import Tax
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.record import Record
 
 COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"  # before a day or hour, in the name of a number
+LETTERS = [letter for letter in ascii_letters if letter not in {COUNT, MONEY, GIVEN_BACK, MOVED}]
+GROSS_AND_TAX = list(zip(LETTERS[::2], LETTERS[1::2], strict=True))  # the same for each tax of a counter, in its order
 
 Counters = Mapping[str, int]
 
@@ -48,22 +53,33 @@ class MonthSum(Record):
     day_totals: Sequence[DayTotal] | None = None
 
 
-def total_counters(at: datetime, moved_minor: int) -> Counters:
+def total_counters(at: datetime, moved_minor: int, taxes: Sequence[TaxAmount]) -> Counters:
     """Return the numbers that a transaction adds to the total of its month: one more on its day, and its money."""
-    return {f"{COUNT}{at:%d}": 1, **moved_counters(f"{at:%d}", moved_minor)}
+    return {f"{COUNT}{at:%d}": 1, **moved_counters(f"{at:%d}", moved_minor, taxes)}
 
 
-def slot_counters(at: datetime, moved_minor: int) -> Counters:
+def slot_counters(at: datetime, moved_minor: int, taxes: Sequence[TaxAmount]) -> Counters:
     """Return the numbers that a transaction adds to the slots of its day: one more in its quarter, and its money."""
     quarter = at.hour * 4 + at.minute // 15
-    return {f"{quarter:02d}": 1, **moved_counters(f"{at:%H}", moved_minor)}
+    return {f"{quarter:02d}": 1, **moved_counters(f"{at:%H}", moved_minor, taxes)}
 
 
-def moved_counters(when: str, moved_minor: int) -> Counters:
-    """Return the money that a transaction adds to a day or hour, and one more transaction with moved money.
+def moved_counters(when: str, moved_minor: int, taxes: Sequence[TaxAmount]) -> Counters:
+    """Return the money and taxes that a transaction adds to a day or hour, and one more transaction with moved money.
 
-    Money that was given back is below zero.
+    Money that was given back is below zero; its taxes are not.
     """
     if not moved_minor:
         return {}
-    return {f"{MONEY if moved_minor > 0 else GIVEN_BACK}{when}": abs(moved_minor), f"{MOVED}{when}": 1}
+    numbers = {f"{MONEY if moved_minor > 0 else GIVEN_BACK}{when}": abs(moved_minor), f"{MOVED}{when}": 1}
+    for (gross, tax), amount in zip(GROSS_AND_TAX, taxes, strict=False):
+        numbers |= {f"{gross}{when}": amount.gross_minor, f"{tax}{when}": amount.tax_minor}
+    return numbers
+
+
+def counted_taxes(numbers: Counters, when: str, taxes: Sequence[Tax]) -> Iterator[TaxAmount]:
+    """Yield the taxes of a day or hour from the numbers of a counter, which has these taxes."""
+    for (gross, tax), one in zip(GROSS_AND_TAX, taxes, strict=False):
+        amounts = numbers.get(f"{gross}{when}", 0), numbers.get(f"{tax}{when}", 0)
+        if any(amounts):
+            yield TaxAmount(one.code, one.name, one.rate, *amounts)

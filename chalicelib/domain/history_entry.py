@@ -10,6 +10,7 @@ from unicodedata import normalize
 from chalicelib.domain.business_days import text_of, to_local
 from chalicelib.domain.counters import CounterKey
 from chalicelib.domain.phases import TRANSITIONS, Phase
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
@@ -37,6 +38,8 @@ class HistoryEntry(Record):
     client_product_code: str | None = None  # exactly as the till sent it
     phase: Phase | None = None  # a final phase; None: only the record has it
     original_id: str | None = None  # the payment of a reversal
+    original_agent: int | None = None  # the payment's agent, when another one reverses it
+    taxes: tuple[TaxAmount, ...] = ()
     exact: Mapping[str, str] = field(default_factory=dict)  # exported texts that case-folding changes
 
     @property
@@ -44,6 +47,11 @@ class HistoryEntry(Record):
         """Return the moved money: the amount that a payment took, or minus the amount that a reversal gave back."""
         given_back = self.counter.reverse_mode and self.phase is Phase.REVERSAL_APPROVED
         return -self.amount_minor if given_back else self.taken_minor
+
+    @property
+    def moved_taxes(self) -> tuple[TaxAmount, ...]:
+        """Return the taxes in the moved money."""
+        return self.taxes if self.moved_minor else ()
 
     def text(self, name: str) -> str:
         """Return a text of the entry with its original case; empty without one."""
@@ -86,9 +94,6 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         "terminal": transaction.terminal_name,
         "agent": transaction.agent.name,
     }
-    exact = {name: text for name in EXPORTED if (text := texts[name]) and text != folded(text)}
-    if transaction.date is not None and transaction.date > at:  # the till's clock is fast
-        exact["date"] = text_of(transaction.date, transaction.gmt)
     return HistoryEntry(
         id=transaction.id,
         at=to_local(at, transaction.gmt),
@@ -106,9 +111,19 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         client_product_code=carried.client_product_code,
         phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
         original_id=transaction.original.id,
-        exact=exact,
+        original_agent=transaction.original.agent_id,
+        taxes=transaction.tax_amounts,
+        exact=_exact(transaction, texts),
         **{name: folded(text) for name, text in texts.items() if text},
     )
+
+
+def _exact(transaction: Transaction, texts: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the exported texts that case-folding changes, and the time of a till whose clock is fast."""
+    exact = {name: text for name in EXPORTED if (text := texts[name]) and text != folded(text)}
+    if transaction.date is not None and transaction.date > transaction.counts_at:
+        exact["date"] = text_of(transaction.date, transaction.gmt)
+    return exact
 
 
 def _receipts_of(transaction: Transaction) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_u
 from chalicelib.domain.effective_settings import effective, is_enabled, was_on
 from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.taxes import TaxAmount, TaxedLine, taxes_of
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
@@ -209,6 +210,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "fingerprint": fingerprint(order, agent.id),
         "raw_request": order.raw_request,
         "particulars": order.particulars,
+        "tax_amounts": _taxes(order, till, decided["amount_minor"]),
         "receipt": ReceiptContent(
             purchases=order.purchases,
             taxes=order.taxes,
@@ -223,6 +225,18 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
     begun = Transaction(**{**facts, **decided})
     check_size(begun)
     return begun
+
+
+def _taxes(order: PaymentOrder, till: Till, amount_minor: int) -> tuple[TaxAmount, ...]:
+    """Return the taxes of a payment by its lines, else those of the whole payment, by the merchant's price list."""
+    known = till.merchant.taxes
+    if not known:
+        return ()
+    if order.purchases:
+        lines = [TaxedLine(money.rounded(one.total, till.terminal.currency), one.tax_codes) for one in order.purchases]
+    else:
+        lines = [TaxedLine(amount_minor, order.taxes.codes if order.taxes else ())]
+    return taxes_of(lines, amount_minor, known)
 
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:

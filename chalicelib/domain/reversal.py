@@ -4,7 +4,7 @@ The module also checks the card of a reversal and recognises repeated requests. 
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -14,7 +14,7 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
 from chalicelib.domain.card import READERS, CardData, CardInput, Findings, is_another, read
-from chalicelib.domain.money import canonical, from_minor
+from chalicelib.domain.money import canonical, from_minor, rounded
 from chalicelib.domain.payment import (
     APPROVED_TEXT,
     BY_DATA,
@@ -24,7 +24,9 @@ from chalicelib.domain.payment import (
     minor,
 )
 from chalicelib.domain.phases import FAILED, MONEY_TAKEN, Phase
+from chalicelib.domain.returned_lines import ReturnedLines, match
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, share_of, taxes_of
 from chalicelib.domain.transaction import (
     KINDS,
     AgentSnapshot,
@@ -39,6 +41,7 @@ from chalicelib.domain.transaction import (
     Reversals,
     Transaction,
     language_of,
+    sums_of,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record
@@ -349,12 +352,41 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
         findings.append(Finding("input_type", Check.CONTRADICTION, message))
     if order.acquirer not in (None, original.acquirer):
         findings.append(Finding("acquirer", Check.CONTRADICTION, f"It was paid at {original.acquirer}."))
+    returned = _returned(order, original)
+    findings += returned.findings
     if order.amount is not None:
         amount_minor, of_amount = minor("amount", order.amount, original.currency)
-        return amount_minor, [*findings, *of_amount]
+        return amount_minor, [*findings, *of_amount, *_of_lines(amount_minor, returned, order, original)]
     if order.partial:
         findings.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
     return original.remaining_minor, findings
+
+
+def _returned(order: ReversalOrder, original: Transaction) -> ReturnedLines:
+    """Return the lines that a reversal gives back. Lines of a payment that names none are only printed."""
+    sold = original.receipt.purchases
+    return match(order.purchases, sold, original.reversals.given_back or {}) if sold else ReturnedLines()
+
+
+def _of_lines(amount_minor: int, returned: ReturnedLines, order: ReversalOrder, original: Transaction) -> Findings:
+    """Return a finding when the returned lines add up to another amount.
+
+    All remaining lines may also be returned for the remaining amount: cash was rounded, or only a part was paid.
+    """
+    if not returned.lines or returned.findings:
+        return ()
+    sums = sums_of(order.purchases, original.currency)
+    if amount_minor in sums or (returned.is_all and amount_minor == original.remaining_minor):
+        return ()
+    message = f"The lines add up to {from_minor(max(sums), original.currency):f}."
+    return (Finding("amount", Check.CONTRADICTION, message),)
+
+
+def with_amount_of_lines(order: ReversalOrder, original: Transaction) -> ReversalOrder:
+    """Return the reversal with the sum of its lines as its amount, when it names lines and no amount."""
+    if order.amount is not None or not order.purchases:
+        return order
+    return replace(order, amount=from_minor(max(sums_of(order.purchases, original.currency)), original.currency))
 
 
 def decide(order: ReversalOrder, original: Transaction, now: datetime, card_findings: Findings = ()) -> int:
@@ -383,6 +415,8 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
+    returned = _returned(order, original)
+    taxes = _taxes(returned, original, amount_minor)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
         original,
@@ -403,7 +437,10 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             pin_mode=original.result.pin_mode,
         ),
         completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
-        original=_original(order, original, amount_minor),
+        original=_original(
+            order, original, agent, amount_minor, returned.quantities | named(taxes, original.tax_amounts)
+        ),
+        tax_amounts=taxes,
         reversals=Reversals(),
         card_entry=replace(original.card_entry, digest=None),
         amount_cash_got_minor=None,
@@ -416,6 +453,16 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     )
     check_size(begun, original)
     return begun
+
+
+def _taxes(returned: ReturnedLines, original: Transaction, amount_minor: int) -> tuple[TaxAmount, ...]:
+    """Return the taxes that a reversal gives back: of its lines, or its share of the payment's."""
+    if returned.lines and amount_minor < original.remaining_minor:
+        lines = [TaxedLine(rounded(one.line.total, original.currency), one.line.tax_codes) for one in returned.lines]
+        return taxes_of(lines, amount_minor, original.tax_amounts)
+    until_minor = original.reversals.amount_minor + amount_minor
+    given_back = original.reversals.given_back or {}
+    return share_of(original.tax_amounts, given_back, until_minor=until_minor, whole_minor=original.amount_minor)
 
 
 REPEAT_WINDOW = timedelta(seconds=120)  # an equal request without a key counts as a repeat
@@ -466,22 +513,32 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         return False
     if not latest.is_pending and now >= latest.created_at + REPEAT_WINDOW:
         return False
-    if latest.original.mode != order.mode or order.currency not in (None, latest.currency.code):
-        return False
-    if order.input_type not in (None, *reversal_types(latest.input_type)) or order.acquirer not in (
-        None,
-        latest.acquirer,
-    ):
+    is_other = (
+        latest.original.mode != order.mode
+        or order.currency not in (None, latest.currency.code)
+        or order.input_type not in (None, *reversal_types(latest.input_type))
+        or order.acquirer not in (None, latest.acquirer)
+        or order.purchases not in ((), latest.receipt.purchases)
+    )
+    if is_other:
         return False
     if order.amount is None:
         return original.remaining_minor == 0
     return order.amount == from_minor(latest.amount_minor, latest.currency)
 
 
-def _original(order: ReversalOrder, payment: Transaction, amount_minor: int) -> Original:
+def _original(
+    order: ReversalOrder, payment: Transaction, agent: Agent, amount_minor: int, gives_back: Mapping[str, Decimal]
+) -> Original:
     is_rest = amount_minor == payment.remaining_minor
     return Original(
-        payment.id, payment.invoice, int(order.mode), amount_minor < payment.amount_minor, took_rest=is_rest or None
+        id=payment.id,
+        invoice=payment.invoice,
+        mode=int(order.mode),
+        partial=amount_minor < payment.amount_minor,
+        took_rest=is_rest or None,
+        agent_id=payment.agent.id if payment.agent.id != agent.id else None,
+        gives_back=gives_back or None,
     )
 
 

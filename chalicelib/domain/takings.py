@@ -1,12 +1,13 @@
 """Takings: the money taken and given back, added up from counters. Pure functions."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 
 from chalicelib.domain.answer_size import bytes_in_answer
 from chalicelib.domain.counters import CounterKey
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 
@@ -23,6 +24,7 @@ class Moved(Record):
     hour: int | None
     number: int
     amount_minor: int
+    taxes: tuple[TaxAmount, ...] = ()
 
 
 class Taking(Record):
@@ -45,15 +47,39 @@ class Taking(Record):
         return self.amount - self.amount_reversed
 
 
+class TaxTaking(Record):
+    """A tax in the money of a day or hour, without the returned part: the gross amount contains the tax."""
+
+    day: date
+    hour: int | None
+    currency: str
+    code: str
+    name: str
+    rate: Decimal
+    gross: Decimal
+    tax: Decimal
+
+
+class Takings(Record):
+    """The takings of a period, and the taxes in them."""
+
+    rows: Sequence[Taking]
+    taxes: Sequence[TaxTaking]
+
+
 Row = tuple[date, int, int, int, str, str, int]  # the row's key, in the order of rows, and its decimals
 
 
-def takings_of(moved: Iterable[Moved]) -> list[Taking]:
-    """Return one row for each combination with transactions, by day, hour, agent and kind.
+TaxRow = tuple[date, int, str, str, str, Decimal, int]  # the same of a tax, in the order of its fields
+
+
+def takings_of(moved: Iterable[Moved]) -> Takings:
+    """Return one row for each combination with transactions, by day, hour, agent and kind, and one for each tax.
 
     Raise PERIOD_TOO_LONG for more than `MOST_ROWS`.
     """
     counts, money = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]]()
+    gross, tax = Counter[TaxRow](), Counter[TaxRow]()
     rows: dict[Row, Moved] = {}
     for one in moved:
         if one.number == 0 and one.amount_minor == 0:
@@ -62,9 +88,21 @@ def takings_of(moved: Iterable[Moved]) -> list[Taking]:
         rows.setdefault(row, one)
         counts[row, is_reversal] += one.number
         money[row, is_reversal] += one.amount_minor
-        if len(rows) > MOST_ROWS:
+        sign = -1 if is_reversal else 1
+        for amount in one.taxes:
+            tax_row = (*row[:2], one.counter.currency, amount.code, amount.name, amount.rate, one.counter.digits)
+            gross[tax_row] += sign * amount.gross_minor
+            tax[tax_row] += sign * amount.tax_minor
+        if len(rows) + len(gross) > MOST_ROWS:
             raise too_much()
-    return [_taking(rows[row], row, counts, money) for row in sorted(rows)]
+    taxes = [_tax_taking(row, gross[row], tax[row]) for row in sorted(gross) if gross[row] or tax[row]]
+    return Takings([_taking(rows[row], row, counts, money) for row in sorted(rows)], taxes)
+
+
+def _tax_taking(row: TaxRow, gross_minor: int, tax_minor: int) -> TaxTaking:
+    day, hour, currency, code, name, rate, digits = row
+    gross, tax = (Decimal(minor).scaleb(-digits) for minor in (gross_minor, tax_minor))
+    return TaxTaking(day, None if hour < 0 else hour, currency, code, name, rate, gross, tax)
 
 
 def check_size(names: Iterable[str | None]) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
@@ -12,6 +12,7 @@ from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency, rounded
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.record import Record
 
 
@@ -318,7 +319,7 @@ class Reversals(Record):
     """The reversals of a payment. Amounts and count include reserved reversals: requested and not finished.
 
     `latest_id` and `latest_invoice` belong to the reversal approved last, `requested_id` to the reversal requested
-    last.
+    last. `given_back` adds up the `Original.gives_back` of these reversals.
     """
 
     amount_minor: int = field(default=0, metadata={"stored_as": "reversed_minor"})
@@ -327,6 +328,7 @@ class Reversals(Record):
     latest_id: str | None = field(default=None, metadata={"stored_as": "reverse_id"})
     latest_invoice: str | None = field(default=None, metadata={"stored_as": "reverse_invoice"})
     requested_id: str | None = field(default=None, metadata={"stored_as": "latest_reversal_id"})
+    given_back: Mapping[str, Decimal] | None = None
 
 
 class Warned(Record):
@@ -337,13 +339,19 @@ class Warned(Record):
 
 
 class Original(Record):
-    """The payment that a reversal reverses, and the way. For a payment all fields are None."""
+    """The payment that a reversal reverses, and the way. For a payment all fields are None.
+
+    `gives_back` are the returned lines and taxes by their number in the payment: the quantity of line0, the minor units
+    of gross0 and tax0.
+    """
 
     id: str | None = field(default=None, metadata={"stored_as": "original_id"})
     invoice: str | None = field(default=None, metadata={"stored_as": "original_invoice"})
     mode: int | None = field(default=None, metadata={"stored_as": "reverse_mode"})
     partial: bool = False  # less than the payment's amount
     took_rest: bool | None = None  # all that remained; None: less, or stored by an earlier release
+    agent_id: int | None = field(default=None, metadata={"stored_as": "original_agent"})  # when it is another one
+    gives_back: Mapping[str, Decimal] | None = None
 
 
 class Transaction(Record):
@@ -374,6 +382,7 @@ class Transaction(Record):
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
     receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)
+    tax_amounts: tuple[TaxAmount, ...] = ()
     card: CardDetails | None = None
     card_entry: CardEntry = field(default_factory=CardEntry, metadata=INLINE)
     result: Result = field(default_factory=Result, metadata=INLINE)

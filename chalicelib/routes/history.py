@@ -40,4 +40,4 @@ def _answer(
 def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
     """Report the money taken and given back, by day or hour, for each agent and kind of payment."""
     found = takings_service.report(body, caller, clock.now())
-    return TakingsAnswer.of(found.rows, found.names, found.day, found.last_numbers)
+    return TakingsAnswer.of(found.takings, found.names, found.day, found.last_numbers)

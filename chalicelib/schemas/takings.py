@@ -1,11 +1,11 @@
 """The request to report takings, and its answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import ClassVar, Literal, Self
 
-from chalicelib.domain.takings import Taking
+from chalicelib.domain.takings import Takings
 from chalicelib.domain.transaction import receipt_number
 from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, View
@@ -58,16 +58,28 @@ class ReceiptNumbersView(View):
         return cls(agent_id=agent_id, first=first, last=last_text, count=last)
 
 
+class TaxTakingView(View):
+    """A tax in the money of a day or hour, without the returned part. Gross contains Tax."""
+
+    day: str
+    hour: int | None
+    currency_id: str
+    code: str
+    name: str
+    rate: Decimal
+    gross: Decimal
+    tax: Decimal
+
+
 class TakingsAnswer(Answer):
-    """The takings of a period: one row for each combination with transactions."""
+    """The takings of a period: one row for each combination with transactions, and one for each tax."""
 
     takings: list[TakingView]
+    taxes: list[TaxTakingView]
     receipt_numbers: list[ReceiptNumbersView] | None
 
     @classmethod
-    def of(
-        cls, rows: Sequence[Taking], names: Mapping[int, str], day: date | None, last_numbers: Mapping[int, int]
-    ) -> Self:
+    def of(cls, found: Takings, names: Mapping[int, str], day: date | None, last_numbers: Mapping[int, int]) -> Self:
         """Return the answer with its rows. `names` and `last_numbers`, which are of `day`, are by agent."""
         return cls(
             receipt_numbers=[ReceiptNumbersView.of(day, *one) for one in last_numbers.items()] if day else None,
@@ -79,6 +91,9 @@ class TakingsAnswer(Answer):
                     acquirer_code=row.acquirer,
                     currency_id=row.currency,
                 )
-                for row in rows
+                for row in found.rows
+            ],
+            taxes=[
+                TaxTakingView.carried(one, day=one.day.isoformat(), currency_id=one.currency) for one in found.taxes
             ],
         )

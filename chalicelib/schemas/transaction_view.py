@@ -15,6 +15,7 @@ from chalicelib.domain.history_page import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import FAILED, Section
 from chalicelib.domain.reversal import CANCELS, offers
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.phone_numbers import format_international
@@ -100,6 +101,27 @@ class ResultView(View):
         return cls(code=transaction.result.code, message=transaction.result.message)
 
 
+class TaxAmountView(View):
+    """A tax in the amount: Gross is the part of the amount that has it, and contains Tax. Rate is a percentage."""
+
+    code: str
+    name: str
+    rate: Decimal
+    gross: Decimal
+    tax: Decimal
+
+    @classmethod
+    def of(cls, amount: TaxAmount, currency: Currency) -> Self:
+        """Return the view of a tax in an amount."""
+        return cls(
+            code=amount.code,
+            name=amount.name,
+            rate=amount.rate,
+            gross=money.from_minor(amount.gross_minor, currency),
+            tax=money.from_minor(amount.tax_minor, currency),
+        )
+
+
 class TransPosView(View):
     """The agent that made the transaction."""
 
@@ -158,6 +180,7 @@ class TransactionView(View):
     amount_cash_got: Decimal | None
     fee_total: Decimal
     amount_netto: Decimal
+    tax_amounts: list[TaxAmountView] | None
     balance: Decimal | None = None
     amount_eff: Decimal
     amount_rvs: Decimal
@@ -273,6 +296,7 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
         "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,
         "currency_id": transaction.currency.code,
         "format": written,
+        "tax_amounts": [TaxAmountView.of(one, transaction.currency) for one in transaction.tax_amounts] or None,
         **written.model_dump(exclude={"currency_e"}),
     }
 

@@ -56,9 +56,10 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
         facts += message_limits.uncount_receipt(after, now)
 
     is_done = decided and after.phase is Phase.REVERSAL_APPROVED
-    original = transactions.get(after.original.id or "") if is_done else None
+    reads_payment = is_done or (decided and after.original.gives_back)
+    original = transactions.get(after.original.id or "") if reads_payment else None
     released = [transactions.release(after, original)] if decided and after.is_reversal else []
-    if original:
+    if original and is_done:
         facts += history.writes_for_reversed(original, after)
     linked = after.card_entry.linked_id if decided and after.took_money else None
     counted = [] if linked is None else [linked_cards.count_payment(linked)]

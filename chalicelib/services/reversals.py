@@ -47,6 +47,7 @@ def reverse(
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = body.with_card_number_in_card_only().to_domain(endpoint)
+    order = reversal.with_amount_of_lines(order, original)
     card = check_card(order.card, original, partial(card_digest, original.id), input_type=order.input_type)
     if order.card is not None:
         wrong_cards.count(original, loaded.agent, now, is_wrong=card.is_other)

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import LONGEST, business_day, period_of
-from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Taking, check_size, takings_of, too_much
+from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Takings, check_size, takings_of, too_much
 from chalicelib.record import Record
 from chalicelib.schemas.takings import BY_HOUR, ReportTakings
 from chalicelib.services.caller_check import admit
@@ -16,6 +16,7 @@ from chalicelib.store.table import BATCH, read_all
 
 MOST_PAGES = 17  # of counters
 MOST_READS = 18  # of the store, besides the reads of the caller and of a system user's merchant
+NOTHING = Takings((), ())
 
 
 class CountedPages:
@@ -38,7 +39,7 @@ class CountedPages:
 class Report(Record):
     """The takings of a period, the names of their agents, and of a single day the agents' last receipt numbers."""
 
-    rows: Sequence[Taking]
+    takings: Takings
     names: Mapping[int, str]  # by agent
     day: date | None = None
     last_numbers: Mapping[int, int] = field(default_factory=dict)  # by agent
@@ -58,12 +59,12 @@ def report(body: ReportTakings, caller: Caller, now: datetime) -> Report:
 
     day = period.first if period.first == period.last and not is_by_hour else None
     moved = list(pages) if day else pages
-    rows = takings_of(moved)
+    found = takings_of(moved)
     # A day's declined payments move no money, but have receipt numbers.
-    agent_ids = {one.counter.agent_id for one in moved} if day else {row.agent_id for row in rows}
-    found = _read_agents(scope.client_id, sorted(agent_ids), day, MOST_READS - pages.number)
-    check_size(found.names.get(row.agent_id) for row in rows)
-    return replace(found, rows=rows)
+    agent_ids = {one.counter.agent_id for one in moved} if day else {row.agent_id for row in found.rows}
+    agents_of = _read_agents(scope.client_id, sorted(agent_ids), day, MOST_READS - pages.number)
+    check_size((*(agents_of.names.get(row.agent_id) for row in found.rows), *(tax.name for tax in found.taxes)))
+    return replace(agents_of, takings=found)
 
 
 def _read_agents(client_id: int, agent_ids: Sequence[int], day: date | None, most_reads: int) -> Report:
@@ -78,7 +79,7 @@ def _read_agents(client_id: int, agent_ids: Sequence[int], day: date | None, mos
     found = read_all([*keys, *number_keys])
     names = {agent.id: agent.name for agent in found[: len(keys)] if agent is not None}
     if day is None:
-        return Report((), names)
+        return Report(NOTHING, names)
     months = zip(agent_ids, found[len(keys) :], strict=True)
     last = {agent_id: month.last.get(f"{day:%d}", 0) for agent_id, month in months if month is not None}
-    return Report((), names, day, {agent_id: number for agent_id, number in last.items() if number})
+    return Report(NOTHING, names, day, {agent_id: number for agent_id, number in last.items() if number})

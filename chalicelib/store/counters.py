@@ -1,8 +1,9 @@
 """Counters of a merchant's transactions, written with each one: by day of a month, by quarter and hour of a day."""
 
+import hashlib
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -19,12 +20,26 @@ from chalicelib.domain.counters import (
     total_counters,
 )
 from chalicelib.domain.history_entry import HistoryEntry
-from chalicelib.store.table import Item, Key, Range, Write, item_pages, range_of_prefix, set_attributes, update
+from chalicelib.domain.price_list import Tax
+from chalicelib.domain.transaction import InputType
+from chalicelib.store.table import (
+    Item,
+    Key,
+    Range,
+    Write,
+    decode,
+    item_pages,
+    range_of_prefix,
+    set_attributes,
+    update,
+)
 
 TABLE = "history"
 AT_ONCE = 100  # counters in one correction
 SHARDS = 2  # per counter, so that writes of a busy agent do not collide
 TOTAL, SLOTS = "total#", "slots#"
+TAXES = "taxes"  # the attribute that names the taxes of a counter's numbers
+FOR = "@"  # before the agent for whose payments money was given back
 ALL_AGENTS = 0  # the agent of a counter for all agents
 
 
@@ -39,20 +54,20 @@ def month_of(client_id: int, day: date) -> str:
 
 def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
     """Return the write that counts a transaction and its moved money in the total of its month."""
-    return _add(total_key(client_id, entry), total_counters(entry.at, entry.moved_minor))
+    return _add(total_key(client_id, entry), total_counters(entry.at, entry.moved_minor, entry.taxes), entry)
 
 
 def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
     """Return the writes that add the money of a transaction that was counted before it moved any."""
     return [
-        _add(total_key(client_id, entry), moved_counters(f"{entry.at:%d}", entry.moved_minor)),
-        _add(slots_key(client_id, entry), moved_counters(f"{entry.at:%H}", entry.moved_minor)),
+        _add(total_key(client_id, entry), moved_counters(f"{entry.at:%d}", entry.moved_minor, entry.taxes), entry),
+        _add(slots_key(client_id, entry), moved_counters(f"{entry.at:%H}", entry.moved_minor, entry.taxes), entry),
     ]
 
 
 def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
     """Return the write that counts a transaction in its quarter of an hour, and its moved money in its hour."""
-    return _add(slots_key(client_id, entry), slot_counters(entry.at, entry.moved_minor))
+    return _add(slots_key(client_id, entry), slot_counters(entry.at, entry.moved_minor, entry.taxes), entry)
 
 
 def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:
@@ -132,7 +147,7 @@ def day_of_slots(at: str) -> int:
 def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
     """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key."""
     for page in counter_pages(counters_range(client_id, month, prefix)):
-        yield from page
+        yield from ((at, numbers) for at, numbers, _ in page)
 
 
 def counters_range(client_id: int, month: str, prefix: str) -> Range:
@@ -145,10 +160,10 @@ def slots_range(client_id: int, first: date, last: date) -> Range:
     return Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}#~")
 
 
-def counter_pages(span: Range) -> Iterator[list[tuple[str, Counters]]]:
-    """Yield the counters of a range, each with its sort key: a list per store call."""
+def counter_pages(span: Range) -> Iterator[list[tuple[str, Counters, Sequence[Tax]]]]:
+    """Yield the counters of a range, each with its sort key and its taxes: a list per store call."""
     for page in item_pages(span):
-        yield [(item["at"]["S"], numbers_in(item)) for item in page]
+        yield [(item["at"]["S"], numbers_in(item), taxes_in(item)) for item in page]
 
 
 def numbers_in(item: Item) -> Counters:
@@ -156,8 +171,22 @@ def numbers_in(item: Item) -> Counters:
     return {name: int(value["N"]) for name, value in item.items() if "N" in value}
 
 
-def _add(key: Key[Any], numbers: Counters) -> Write:
-    return update(key, "ADD " + ", ".join(f"#{name} :{name}" for name in numbers), numbers)
+def taxes_in(item: Item) -> Sequence[Tax]:
+    """Return the taxes of a counter, in the order of their numbers."""
+    return [decode(Tax, tax["M"]) for tax in item[TAXES]["L"]] if TAXES in item else ()
+
+
+def taxes_of(entry: HistoryEntry) -> list[Tax]:
+    """Return the taxes that a counter names, for the transactions with these taxes."""
+    return [Tax(code=one.code, name=one.name, rate=one.rate) for one in entry.taxes]
+
+
+def _add(key: Key[Any], numbers: Counters, entry: HistoryEntry) -> Write:
+    expression, values = "ADD " + ", ".join(f"#{name} :{name}" for name in numbers), dict[str, Any](numbers)
+    if entry.taxes:
+        expression += f" SET #{TAXES} = :{TAXES}"
+        values[TAXES] = taxes_of(entry)
+    return update(key, expression, values)
 
 
 def _key(client_id: int, entry: HistoryEntry, at: str) -> Key[Any]:
@@ -176,9 +205,18 @@ def counter_of(agent_id: int, kind: str) -> CounterKey:
 
 
 def _counter_text(entry: HistoryEntry) -> str:
-    """Return the part of a sort key for a counter and its shard: 17#10.0.2ZAR.1.CASH."""
+    """Return the part of a sort key for a counter and its shard: 17#10.0.2ZAR.1.CASH.
+
+    Transactions with other taxes count apart, so that a number means one tax: 17#10.0.2ZAR.1-5f0c2a81.CASH. So does
+    cash that was given back for another agent's payments: 17#10.2.2ZAR.1@18.CASH.
+    """
     counter = entry.counter
-    shard = zlib.crc32(entry.id.encode()) % SHARDS
+    shard = f"{zlib.crc32(entry.id.encode()) % SHARDS}"
+    if entry.taxes:
+        names = "".join(f"{one.code}\n{one.name}\n{one.rate.normalize():f}\n" for one in entry.taxes)
+        shard += f"-{hashlib.sha256(names.encode()).hexdigest()[:8]}"
+    if entry.original_agent is not None and counter.input_type == InputType.CASH:
+        shard += f"{FOR}{entry.original_agent}"
     kind = f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}"
     return f"{counter.agent_id}#{kind}.{shard}.{counter.acquirer}"
 

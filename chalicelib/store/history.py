@@ -11,6 +11,7 @@ from chalicelib.domain.history_entry import SEARCHED, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.history_page import MAX_CANDIDATES
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 from chalicelib.store import counters, month_sums
@@ -21,6 +22,7 @@ from chalicelib.store.table import (
     Key,
     Range,
     Write,
+    decode,
     items_of,
     put_item,
     range_of_prefix,
@@ -32,7 +34,7 @@ BETWEEN = "\n"  # separates the addresses of a receipt; no address contains it
 WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes for a page without a text search
 EXPORTED = (  # the attributes for an exported row
     *("at", "kind", "taken_minor", "amount_minor", "invoice", "reverse_invoice", "rrn", "approval_code", "card"),
-    *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact"),
+    *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact", "taxes"),
 )
 
 
@@ -48,6 +50,8 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
         "client_product_code": entry.client_product_code,
         "phase": entry.phase,
         "original_id": entry.original_id,
+        "original_agent": entry.original_agent,
+        "taxes": entry.taxes or None,
         "exact": dict(entry.exact) or None,
         **{name: getattr(entry, name) for name in SEARCHED},
     }
@@ -70,6 +74,8 @@ def entry_in(item: Item) -> HistoryEntry:
         client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
         phase=Phase(item["phase"]["S"]) if "phase" in item else None,
         original_id=item["original_id"]["S"] if "original_id" in item else None,
+        original_agent=int(item["original_agent"]["N"]) if "original_agent" in item else None,
+        taxes=tuple(decode(TaxAmount, tax["M"]) for tax in item["taxes"]["L"]) if "taxes" in item else (),
         exact={name: text["S"] for name, text in item["exact"]["M"].items()} if "exact" in item else {},
         **{name: item[name]["S"] for name in SEARCHED if name in item},
     )

@@ -1,10 +1,11 @@
 """Takings: the money that moved on the days or in the hours of a period, read from counters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from chalicelib.domain.business_days import Period
-from chalicelib.domain.counters import GIVEN_BACK, MONEY, MOVED, Counters
+from chalicelib.domain.counters import GIVEN_BACK, MONEY, MOVED, Counters, counted_taxes
+from chalicelib.domain.price_list import Tax
 from chalicelib.domain.takings import Moved
 from chalicelib.store.counters import (
     counter_at,
@@ -28,7 +29,7 @@ def by_day(client_id: int, period: Period, agent_id: int | None) -> Iterator[lis
     for month in period.months:
         first = date.fromisoformat(f"{month}-01")
         for page in counter_pages(counters_range(client_id, month, total_prefix(agent_id))):
-            moved = (one for at, numbers in page for one in moved_in_total(first, at, numbers))
+            moved = (one for at, numbers, taxes in page for one in moved_in_total(first, at, numbers, taxes))
             yield [one for one in moved if one.day in period]
 
 
@@ -36,9 +37,9 @@ def by_hour(client_id: int, period: Period, agent_id: int | None) -> Iterator[li
     """Yield the money that moved in each hour of a period, otherwise like `by_day`."""
     for first, span in _slots_ranges(client_id, period, agent_id):
         for page in counter_pages(span):
-            slots = ((first.replace(day=day_of_slots(at)), at, numbers) for at, numbers in page)
+            slots = ((first.replace(day=day_of_slots(at)), at, numbers, taxes) for at, numbers, taxes in page)
             own = (one for one in slots if one[1].startswith(slots_prefix(one[0], agent_id)))
-            yield [one for day, at, numbers in own for one in moved_in_slots(day, at, numbers)]
+            yield [one for slots in own for one in moved_in_slots(*slots)]
 
 
 def _slots_ranges(client_id: int, period: Period, agent_id: int | None) -> Iterator[tuple[date, Range]]:
@@ -52,19 +53,28 @@ def _slots_ranges(client_id: int, period: Period, agent_id: int | None) -> Itera
         yield days.first, slots_range(client_id, days.first, days.last)
 
 
-def moved_in_total(month: date, at: str, numbers: Counters) -> Iterator[Moved]:
+def moved_in_total(month: date, at: str, numbers: Counters, taxes: Sequence[Tax] = ()) -> Iterator[Moved]:
     """Yield the money that moved on each day of a total; `month` is a day of its month."""
-    counter = counter_at(at)
     for day in sorted({name[1:] for name in numbers}):
-        number, amount_minor = numbers.get(f"{MOVED}{day}", 0), _money(numbers, day)
-        yield Moved(counter, month.replace(day=int(day)), None, number, amount_minor)
+        yield _moved(at, numbers, taxes, month.replace(day=int(day)), None)
 
 
-def moved_in_slots(day: date, at: str, numbers: Counters) -> Iterator[Moved]:
+def moved_in_slots(day: date, at: str, numbers: Counters, taxes: Sequence[Tax] = ()) -> Iterator[Moved]:
     """Yield the money that moved in each hour of the slots of a day."""
-    counter = counter_at(at)
     for hour in sorted({name[1:] for name in numbers if not name.isdecimal()}):
-        yield Moved(counter, day, int(hour), numbers.get(f"{MOVED}{hour}", 0), _money(numbers, hour))
+        yield _moved(at, numbers, taxes, day, int(hour))
+
+
+def _moved(at: str, numbers: Counters, taxes: Sequence[Tax], day: date, hour: int | None) -> Moved:
+    when = f"{day:%d}" if hour is None else f"{hour:02d}"
+    return Moved(
+        counter=counter_at(at),
+        day=day,
+        hour=hour,
+        number=numbers.get(f"{MOVED}{when}", 0),
+        amount_minor=_money(numbers, when),
+        taxes=tuple(counted_taxes(numbers, when, taxes)),
+    )
 
 
 def _money(numbers: Counters, when: str) -> int:

@@ -1,8 +1,9 @@
 """Transactions by ID: payments and reversals."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal, localcontext
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from chalicelib.domain.events import event_of
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.steps import claims_hold_since, due_at, was_not_attempted
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import PRECISION, Transaction
 from chalicelib.store import due_index, events, history, outbox
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
@@ -191,7 +192,8 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
     """Return the write that takes the amount of a reversal from its payment, or reserves it for a pending reversal.
 
     A payment never gives back more than it took: the condition compares the stored amount, not the one that was read.
-    So two tills that reverse at once cannot both succeed. A cancel requires a payment without reversals.
+    So two tills that reverse at once cannot both succeed. A cancel requires a payment without reversals. The
+    returned lines and taxes follow from those of all earlier reversals, so the payment must be as it was read.
     """
     changes = [
         "#reversed_minor = #reversed_minor + :amount",
@@ -213,35 +215,56 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
     else:
         changes.append(LATEST_REVERSAL)
         values["invoice"] = reversal.invoice
-    if follows_latest and original.reversals.requested_id is None:
+    before, given_back = original.reversals, reversal.original.gives_back
+    if given_back:
+        changes.append("#given_back = :given_back")
+        values["given_back"] = _added(before.given_back, given_back)
+        conditions.append("#reversed_minor = :read")  # less when another reversal has failed since
+        values["read"] = before.amount_minor
+    if (follows_latest or given_back) and before.requested_id is None:
         conditions.append("attribute_not_exists(#latest_reversal_id)")
-    elif follows_latest:
+    elif follows_latest or given_back:
         conditions.append("#latest_reversal_id = :seen")
-        values["seen"] = original.reversals.requested_id
+        values["seen"] = before.requested_id
     expression, condition = "SET " + ", ".join(changes), " AND ".join(conditions)
     return update(key(original.id), expression, values, condition=condition, otherwise=RemainderChangedError())
+
+
+def _added(before: Mapping[str, Decimal] | None, more: Mapping[str, Decimal], sign: int = 1) -> dict[str, Decimal]:
+    """Return the returned lines and taxes with those of one more reversal, or without them (`sign` -1)."""
+    added = dict(before or {})
+    with localcontext(prec=PRECISION):
+        for name, amount in more.items():
+            added[name] = added.get(name, Decimal()) + sign * amount
+    return added
 
 
 def release(reversal: Transaction, original: Transaction | None = None) -> Write:
     """Return the write that ends the reservation of a decided reversal: its amount is reversed or free again.
 
-    With `original`, the payment's history entry is written as well. The payment must then still be in the phase and the
-    erasure of `original`, or PhaseChangedError is raised: otherwise the entry could undo a concurrent completion.
+    `original` is the payment as it was read. With it, the payment's history entry may be written as well, and lines and
+    taxes are free again, so the payment must be unchanged: otherwise PhaseChangedError is raised.
     """
     changes = ["#reserved_minor = #reserved_minor - :amount"]
-    values: dict[str, int | str] = {"amount": reversal.amount_minor}
+    values: dict[str, Any] = {"amount": reversal.amount_minor}
+    conditions = []
     if reversal.phase is Phase.REVERSAL_APPROVED:
         changes.append(LATEST_REVERSAL)
         values |= {"id": reversal.id, "invoice": reversal.invoice}
     else:
         changes += ["#reversed_minor = #reversed_minor - :amount", "#reversals = #reversals - :one"]
         values["one"] = 1
+        if original and reversal.original.gives_back:
+            given_back = original.reversals.given_back
+            changes.append("#given_back = :left")
+            conditions.append("#given_back = :given_back")
+            values |= {"given_back": given_back, "left": _added(given_back, reversal.original.gives_back, sign=-1)}
     payment, expression = key(reversal.original.id or ""), "SET " + ", ".join(changes)
     if original is None:
         return update(payment, expression, values)
     erasure, compared = _same_erasure(original)
     values |= {"phase": original.phase, **compared}
-    condition = f"#phase = :phase AND {erasure}"
+    condition = " AND ".join(["#phase = :phase", erasure, *conditions])
     return update(payment, expression, values, condition=condition, otherwise=PhaseChangedError())
 
 

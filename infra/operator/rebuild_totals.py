@@ -98,8 +98,8 @@ def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
         records: list[Transaction | None] = read_all([transactions.key(line.id) for line in lines])
         for line in (entry_of(record) for record in records if record is not None):
             total, slots = counters.total_key(client_id, line), counters.slots_key(client_id, line)
-            counted[str(total.key["at"])].update(total_counters(line.at, line.moved_minor))
-            counted[str(slots.key["at"])].update(slot_counters(line.at, line.moved_minor))
+            counted[str(total.key["at"])].update(total_counters(line.at, line.moved_minor, line.taxes))
+            counted[str(slots.key["at"])].update(slot_counters(line.at, line.moved_minor, line.taxes))
     return counted
 
 

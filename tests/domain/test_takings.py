@@ -18,7 +18,7 @@ GIVEN_BACK = Moved(replace(CASH, reverse_mode=2), DAY, None, 1, 1000)
 
 
 def test_payments_and_reversals_of_a_kind_are_one_row() -> None:
-    [row] = takings_of([PAID, GIVEN_BACK, replace(PAID, number=1, amount_minor=40)])
+    [row] = takings_of([PAID, GIVEN_BACK, replace(PAID, number=1, amount_minor=40)]).rows
 
     assert (row.payments, row.amount, row.reversals, row.amount_reversed) == (3, Decimal("25.00"), 1, Decimal("10.00"))
     assert row.net == Decimal("15.00")
@@ -33,7 +33,7 @@ def test_payments_and_reversals_of_a_kind_are_one_row() -> None:
 
 
 def test_a_day_of_reversals_alone_is_below_zero() -> None:
-    [row] = takings_of([GIVEN_BACK, replace(GIVEN_BACK, counter=replace(CASH, reverse_mode=1))])
+    [row] = takings_of([GIVEN_BACK, replace(GIVEN_BACK, counter=replace(CASH, reverse_mode=1))]).rows
 
     assert (row.payments, row.reversals, row.net) == (0, 2, Decimal("-20.00"))
 
@@ -49,24 +49,24 @@ def test_a_day_of_reversals_alone_is_below_zero() -> None:
     ],
 )
 def test_what_differs_has_a_row_of_its_own(other: Moved) -> None:
-    assert len(takings_of([PAID, other])) == 2
+    assert len(takings_of([PAID, other]).rows) == 2
 
 
 def test_hours_have_rows_in_their_order() -> None:
-    rows = takings_of(replace(PAID, hour=hour) for hour in (23, 0, 7, 0))
+    rows = takings_of(replace(PAID, hour=hour) for hour in (23, 0, 7, 0)).rows
 
     assert [(row.hour, row.payments) for row in rows] == [(0, 4), (7, 2), (23, 2)]
 
 
 def test_what_moved_nothing_has_no_row() -> None:
-    assert takings_of([replace(PAID, number=0, amount_minor=0)]) == []
+    assert takings_of([replace(PAID, number=0, amount_minor=0)]).rows == []
 
 
 def test_more_rows_than_an_answer_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(takings, "MOST_ROWS", 24)
     rows = [replace(PAID, hour=hour) for hour in range(24)]
 
-    assert len(takings_of(rows)) == 24
+    assert len(takings_of(rows).rows) == 24
     with pytest.raises(ServiceError) as refused:
         takings_of([*rows, replace(PAID, day=date(2026, 3, 15))])
     assert refused.value.error is ErrorCode.PERIOD_TOO_LONG

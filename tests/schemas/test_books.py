@@ -74,7 +74,7 @@ def written(form: str, entries: list[BookEntry], **names: str) -> bytes:
 def expected(form: str, many: list[Moved]) -> dict[tuple[str, str], Decimal]:
     """Add up takings, without the entries."""
     found = defaultdict[tuple[str, str], Decimal](Decimal)
-    for row in takings_of(many):
+    for row in takings_of(many).rows:
         tender = NAMES[row.acquirer]
         for name, amount in ((tender, row.net), ("Income:Sales", -row.amount), ("Income:Returns", row.amount_reversed)):
             field = {
@@ -102,7 +102,11 @@ def test_there_is_one_entry_for_a_day_a_currency_and_a_tender_and_it_balances(ma
     entries = entries_of(many)
 
     assert [one.code for one in entries] == sorted(
-        {f"{one.day}-{one.currency}-{one.acquirer}" for one in takings_of(many) if one.amount or one.amount_reversed}
+        {
+            f"{one.day}-{one.currency}-{one.acquirer}"
+            for one in takings_of(many).rows
+            if one.amount or one.amount_reversed
+        }
     )
     for entry in entries:
         assert sum(one.amount for one in entry.postings) == 0

@@ -53,7 +53,7 @@ def takings_in_accounts(
     """Return the sums of accounts that follow from report/takings."""
     body = ReportTakings.model_validate({"Period": period})
     found = defaultdict[tuple[str, str], Decimal](Decimal)
-    for row in report(body, caller_of(of or books.agents[0]), NOW).rows:
+    for row in report(body, caller_of(of or books.agents[0]), NOW).takings.rows:
         tender = TENDERS.get(row.acquirer, "Assets:Clearing")
         for name, amount in ((tender, row.net), ("Income:Sales", -row.amount), ("Income:Returns", row.amount_reversed)):
             shown = name if name != "Assets:Clearing" else f"{name}:{row.acquirer}"

@@ -16,7 +16,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.takings import Taking
+from chalicelib.domain.takings import Taking, Takings
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
@@ -43,8 +43,8 @@ def ask(books: Books, period: Mapping[str, str], by: str = "day", *, of: Agent |
     agent = of or books.agents[0]
     body = ReportTakings.model_validate({"Period": period, "By": by, **sent})
     found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
-    assert {found.names[row.agent_id] for row in found.rows} <= {one.name for one in books.agents}
-    return sums_of(found.rows)
+    assert {found.names[row.agent_id] for row in found.takings.rows} <= {one.name for one in books.agents}
+    return sums_of(found.takings.rows)
 
 
 def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = None) -> Sums:
@@ -233,7 +233,7 @@ def test_a_day_of_offline_payments_alone_has_no_last_number() -> None:
     agent = books.agents[0]
     found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
 
-    assert (len(found.rows), str(found.day), found.last_numbers) == (1, day, {})
+    assert (len(found.takings.rows), str(found.day), found.last_numbers) == (1, day, {})
 
 
 def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) -> None:
@@ -249,7 +249,7 @@ def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) ->
 def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 10**9
     row = Taking(NOW.date(), 23, 10**15, 10, "A" * 32, "ZAR", most, Decimal("12345678901234.56"), most, Decimal("0.01"))
-    view = TakingsAnswer.of([row], {row.agent_id: letter * 256}, None, {}).takings[0]
+    view = TakingsAnswer.of(Takings([row], ()), {row.agent_id: letter * 256}, None, {}).takings[0]
     in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
 
     monkeypatch.setattr(takings, "MOST_BYTES", len(in_an_answer) - 1)

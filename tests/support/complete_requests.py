@@ -52,11 +52,11 @@ def context(ids: Ids) -> dict[str, Any]:
     return CONTEXT | {"GMT": 0, "CurrentAccountID": ids.agent}
 
 
-def purchases() -> dict[str, Any]:
+def purchases(quantity: str) -> dict[str, Any]:
     line = {
         "Title": "Coffee",
         "Price": "6.15",
-        "Quantity": "2",
+        "Quantity": quantity,
         "TaxCode": ["VAT15"],
         "Tags": [{"Tag": 1, "Value": "x"}],
     }
@@ -97,7 +97,7 @@ def cash(ids: Ids) -> dict[str, Any]:
         "ClientDateTime": ids.paid,
         "ExtTransData": '{"table": 5}',
         "ID": a_guid(),
-        "AuxDataInput": purchases(),
+        "AuxDataInput": purchases("2"),
         "CPFData": {
             "ProductsCustomFields": [
                 {
@@ -174,7 +174,7 @@ def reversal_of_cash(ids: Ids) -> dict[str, Any]:
         "Amount": 6.15,
         "PartialReverse": True,
         "ClientDateTime": ids.paid,
-        "AuxDataInput": purchases(),
+        "AuxDataInput": purchases("1"),
         "Description": "The cup was chipped",
     }
     acquirer = {name: value for name, value in acq_tran("CASH").items() if name in REVERSAL_ACQ}

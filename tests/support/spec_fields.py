@@ -572,7 +572,10 @@ REVERSAL_ACTIONS = (
     "CanReturn",
     "CanReturnPartial",
 )
-TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
+TAX_AMOUNT: dict[str, Any] = {"Code": S, "Name": S, "Rate": D, "Gross": D, "Tax": D}  # ours
+TRANSACTION: dict[str, Any] = {
+    **dict.fromkeys(CARRIED, S),
+    "TaxAmounts": [TAX_AMOUNT],  # ours
     "ID": S,
     "Date": S,
     "Deadline": S,
@@ -828,6 +831,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "Me": {"Data": ME},  # ours
     "Takings": {  # ours
         "Takings": [TAKING],
+        "Taxes": [TAX_AMOUNT | {"Day": S, "Hour": I, "CurrencyID": S}],
         "ReceiptNumbers": [{"AgentID": I, "First": S, "Last": S, "Count": I}],
     },
     "SignOut": {},  # ours: nothing beside the envelope

@@ -211,7 +211,7 @@ def takings_by_month(stored: Stored) -> dict[tuple[str, str], Row]:
     """Return the sums of report/takings of all merchants, by month and currency."""
     found: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for merchant in stored.merchants:
-        for row in takings_of(chain.from_iterable(takings.by_day(merchant, stored.days, None))):
+        for row in takings_of(chain.from_iterable(takings.by_day(merchant, stored.days, None))).rows:
             sums: Any = {"payments": row.payments, "taken": row.amount, "net": row.net}
             sums |= {"reversals": row.reversals, "given_back": row.amount_reversed}
             found[f"{row.day:%Y-%m}", row.currency].update(sums)
@@ -224,7 +224,7 @@ def averages(stored: Stored) -> dict[tuple[Any, ...], Any]:
     """Return the averages from report/takings by hour, and the numbers of payments."""
     number, money = Counter[tuple[str, str, int]](), Counter[tuple[str, str, int]]()
     for merchant in stored.merchants:
-        for row in takings_of(chain.from_iterable(takings.by_hour(merchant, stored.days, None))):
+        for row in takings_of(chain.from_iterable(takings.by_hour(merchant, stored.days, None))).rows:
             key = row.currency, KINDS[InputType(row.input_type)].name, row.hour or 0
             number[key] += row.payments
             money[key] += row.amount  # type: ignore[assignment]

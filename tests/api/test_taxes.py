@@ -1,0 +1,143 @@
+"""Taxes of what is sold and given back, through HTTP."""
+
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.support.cost import store_calls, write_units
+from tests.support.goods import Goods, a_goods_shop, put_taxes, taxes_of
+from tests.support.http import Reply
+from tests.support.transactions import a_guid
+
+LINES = "BasicReverseTran.AuxDataInput.AuxData.Purchases"
+COFFEES, CAKE, MILK = "2 x Coffee 25.00 vat15", "1 x Cake 45.90 VAT15", "3 x Milk 12.00 VAT0"
+
+
+@pytest.fixture
+def goods(stage: str) -> Goods:
+    return a_goods_shop(stage)
+
+
+def test_a_payment_has_the_taxes_of_its_lines(goods: Goods) -> None:
+    sold = goods.sell(COFFEES, CAKE, MILK).body["Transaction"]
+
+    assert sold["TaxAmounts"] == [
+        {"Code": "VAT15", "Name": "VAT", "Rate": 15, "Gross": Decimal("95.90"), "Tax": Decimal("12.51")},
+        {"Code": "VAT0", "Name": "Zero-rated", "Rate": 0, "Gross": 36, "Tax": 0},
+    ]
+    assert goods.shown(sold["ID"])["TaxAmounts"] == sold["TaxAmounts"]
+
+
+def test_a_payment_without_lines_has_the_taxes_that_it_names(goods: Goods) -> None:
+    def pay(**body: Any) -> Any:
+        basic = {"InputType": 10, "Amount": "159.50", **body.pop("BasicTran", {})}
+        sent = {"BasicTran": basic, "TaxesModel": {"Taxes": ["vat15", "OTHER"]}, **body}
+        return goods.shop.post("/api/v1/payment/submit", sent, goods.till).body["Transaction"]
+
+    assert taxes_of(pay()) == {"VAT15": ("159.50", "20.80")}
+    assert taxes_of(pay(TaxesModel=None)) is None
+    line = {"Title": "Milk", "Price": "159.50", "Quantity": "1", "TaxCode": ["VAT0"]}
+    assert taxes_of(pay(BasicTran={"AuxDataInput": {"AuxData": {"Purchases": [line]}}})) == {"VAT0": ("159.50", "0.00")}
+
+
+def test_a_changed_rate_changes_no_stored_payment(goods: Goods) -> None:
+    first = goods.sell(COFFEES).body["Transaction"]
+    put_taxes(goods.shop, [{"Code": "VAT15", "Name": "VAT", "Rate": "15.5"}], version=1)
+    second = goods.sell(COFFEES).body["Transaction"]
+    back = goods.give_back(first["ID"], "1 x Coffee 25 IGNORED").body["Transaction"]
+
+    assert goods.shown(first["ID"])["TaxAmounts"] == first["TaxAmounts"]
+    assert taxes_of(second) == {"VAT15": ("50.00", "6.71")}
+    assert taxes_of(back) == {"VAT15": ("25.00", "3.26")}
+    rates = [(str(row["Rate"]), str(row["Gross"]), str(row["Tax"])) for row in goods.takings()["Taxes"]]
+    assert rates == [("15", "25.00", "3.26"), ("15.5", "50.00", "6.71")]
+
+
+def test_returns_by_line_and_by_amount_give_back_every_cent_of_tax(goods: Goods) -> None:
+    sold = goods.sell(COFFEES, CAKE, MILK).body["Transaction"]
+    by_line = goods.give_back(sold["ID"], "1 x Coffee 25", "2 x Milk 12.0").body["Transaction"]
+    by_amount = goods.give_back(sold["ID"], Amount="10.00").body["Transaction"]
+    rest = goods.give_back(sold["ID"]).body["Transaction"]
+
+    assert (by_line["Amount"], taxes_of(by_line)) == (49, {"VAT15": ("25.00", "3.26"), "VAT0": ("24.00", "0.00")})
+    assert taxes_of(by_amount) == {"VAT15": ("17.90", "2.34"), "VAT0": ("-7.90", "0.00")}
+    for field in ("Gross", "Tax"):
+        back = [sum(row[field] for row in one["TaxAmounts"]) for one in (by_line, by_amount, rest)]
+        assert sum(back) == sum(row[field] for row in sold["TaxAmounts"])
+    assert goods.takings()["Taxes"] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "basic", "findings"),
+    [
+        (["3 x Coffee 25"], {}, [(f"{LINES}[0].Quantity", 12)]),
+        (["1 x Coffee 25", "2 x Coffee 25"], {}, [(f"{LINES}[1].Quantity", 12)]),
+        (["1 x Cake 45.90", "1 x Coffee 24"], {}, [(f"{LINES}[1].Quantity", 12)]),
+        (["1 x Coffee 25"], {"Amount": "24.99", "PartialReverse": True}, [("BasicReverseTran.Amount", 12)]),
+        (["1 x Coffee 25"], {"PartialReverse": True}, []),
+    ],
+)
+def test_no_line_gives_back_more_than_was_sold(
+    goods: Goods, lines: list[str], basic: dict[str, Any], findings: list[tuple[str, int]]
+) -> None:
+    sold = goods.sell(COFFEES, CAKE).body["TransactionID"]
+    reply = goods.give_back(sold, *lines, **basic)
+
+    assert (reply.error, reply.findings) == ((400, 202), findings) if findings else ((200, 0), [])
+    assert goods.shown(sold)["CountRvs"] == (0 if findings else 1)
+
+
+def test_lines_that_come_to_more_than_remains_are_refused(goods: Goods) -> None:
+    sold = goods.sell(COFFEES, CAKE).body["TransactionID"]
+    goods.give_back(sold, Amount="60.00")
+
+    assert goods.give_back(sold, "1 x Cake 45.90").error == (409, 304)
+    assert goods.give_back(sold, "1 x Coffee 25").error == (200, 0)
+
+
+def test_all_lines_of_a_rounded_sale_give_back_what_was_paid(goods: Goods) -> None:
+    """Odoo's trackers: a rounded cash sale whose refund is rounded again."""
+    sold = goods.sell("1 x Cake 45.93 VAT15", Amount="45.90").body["Transaction"]
+    back = goods.give_back(sold["ID"], "1 x Cake 45.93", Amount="45.90").body["Transaction"]
+
+    assert (back["Amount"], back["TaxAmounts"]) == (sold["Amount"], sold["TaxAmounts"])
+
+
+def test_a_second_return_of_another_line_is_no_repeat(goods: Goods) -> None:
+    sold = goods.sell(COFFEES, "1 x Tea 25 VAT15").body["TransactionID"]
+    first, again, other = (goods.give_back(sold, f"1 x {title} 25") for title in ("Coffee", "Coffee", "Tea"))
+
+    ids = [one.body["TransactionReverseID"] for one in (first, again, other)]
+    assert (ids[0] == ids[1], ids[1] == ids[2]) == (True, False)
+
+
+def test_a_line_is_given_back_once_by_tills_at_once(goods: Goods) -> None:
+    sold = goods.sell("5 x Coffee 25.10 VAT15", "1 x Cake 45.90").body["TransactionID"]
+
+    def give_back(_: int) -> Reply:
+        return goods.give_back(sold, "1 x Coffee 25.1", ID=a_guid())
+
+    with ThreadPoolExecutor(8) as tills:
+        replies = list(tills.map(give_back, range(8)))
+    done = [one.body["Transaction"] for one in replies if one.status == 200]
+
+    assert len(done) == 5
+    assert {one.findings[0][1] for one in replies if one.status == 400} == {12}
+    assert sum(row["Tax"] for one in done for row in one["TaxAmounts"]) == Decimal("16.35")
+    rest = goods.give_back(sold).body["Transaction"]
+    assert (rest["Amount"], taxes_of(rest)) == (Decimal("45.90"), {"VAT15": ("0.00", "0.02")})
+
+
+def test_taxes_cost_no_call_and_no_unit_of_a_sale(stage: str) -> None:
+    goods, plain = a_goods_shop(stage), a_goods_shop(stage)
+
+    def cost(shop: Goods, code: str) -> tuple[list[str], float]:
+        shop.sell(f"1 x Coffee 25.00 {code}")
+        with store_calls() as calls, write_units() as units:
+            shop.sell(f"1 x Coffee 25.00 {code}")
+        return calls, sum(number for _, number in units)
+
+    (calls, units), (plain_calls, plain_units) = cost(goods, "VAT15"), cost(plain, "NONE")
+    assert (calls, units) == (plain_calls, plain_units)
