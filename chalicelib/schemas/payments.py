@@ -110,7 +110,7 @@ def _at_most_limit(retries: int) -> int:
 class Receipt(Request):
     """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
 
-    PLACE: ClassVar[str] = "Receipt."  # what the paths of the addresses begin with
+    PLACE: ClassVar[str] = "Receipt."  # the beginning of the paths of the addresses
 
     email: OneEmail | None = None
     emails: Emails | None = None

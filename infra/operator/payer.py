@@ -178,9 +178,7 @@ def _document(merchant: Merchant, found: list[Family], now: datetime) -> dict[st
         "merchant": {"id": merchant.id, "name": merchant.name},
         "exported_at": text_of(now, merchant.gmt),
         "transactions": [_exported(record) for record in records],
-        "messages": [
-            _plain(encode(one)) for one in payer_records.messages_of(merchant, (one.id for one in records))
-        ],
+        "messages": [_plain(encode(one)) for one in payer_records.messages_of(merchant, (one.id for one in records))],
         "answers_of_webhooks": [
             {"event_id": event.id, "transaction_id": event.transaction_id, **_plain(encode(delivery))}
             for event, delivery in _answered(merchant, records, now)
