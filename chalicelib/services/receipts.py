@@ -102,7 +102,8 @@ def send_later(
     """Send the receipt of a transaction that the caller may see, once for each `key`, the Idempotency-Key header.
 
     Return the paths of the addresses that get none, and whether an earlier request with the same key was carried out.
-    Raise ORIGINAL_UNFINISHED when no money moved, and ID_REUSED when the key had another transaction or other addresses.
+    Raise ORIGINAL_UNFINISHED when no money moved, and ID_REUSED when that request had another transaction or other
+    addresses.
     """
     own = outbox_store.request_key(derived_guid("receipt", caller.agent_id, key)) if key else None
     loaded, transaction = admit_to_transaction(

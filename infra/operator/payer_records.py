@@ -1,7 +1,7 @@
 """The stored data of a payer in one merchant: its address, its transactions, and the records and files around them.
 
-A payment belongs to a payer if one of its addresses, or a text in its stored request, is the payer's address. So does one
-whose receipt was sent to this address later. A payment and its reversals are one family. The search reads every
+A payment belongs to a payer if one of its addresses, or a text in its stored request, is the payer's address. So does
+one whose receipt was sent to this address later. A payment and its reversals are one family. The search reads every
 transaction of the merchant and every stored message of the stage, because no index holds addresses.
 """
 
