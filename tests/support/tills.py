@@ -20,9 +20,9 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.schemas.base import validated
-from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.payments import SendReceipt, SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import linked_cards, payments, reversals
+from chalicelib.services import linked_cards, payments, receipts, reversals
 from chalicelib.store import counters, due_index, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from tests.support.builders import a_merchant, a_terminal, an_agent
@@ -72,6 +72,10 @@ class Till:
         transaction, replayed = self.submit(body, now)
         assert not replayed
         return transaction
+
+    def send_receipt(self, transaction: Transaction, now: datetime, *, key: str | None = None, **body: Any) -> None:
+        """Send the receipt of a transaction later."""
+        receipts.send_later(transaction.id, validated(SendReceipt, body), self.caller, now, key=key)
 
     def give_back(
         self, payment: Transaction, now: datetime = NOW, *, key: str | None = None, **basic: Any

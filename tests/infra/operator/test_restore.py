@@ -152,6 +152,9 @@ def shopping(stage: str) -> Iterator[Shopping]:
         cash = made.pay(a_body(Amount="12.30"))
         made.pay(a_card_body(20.00))
         made.give_back(cash, "2.30")
+        later = {"Email": an_email()}
+        http.post(stage, f"/api/v1/payment/receipt/{cash}", later, made.till, Idempotency_Key="later")
+        support_events.deliver_all()
         yield made
 
 
