@@ -441,6 +441,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             order, original, agent, amount_minor, returned.quantities | named(taxes, original.tax_amounts)
         ),
         tax_amounts=taxes,
+        tax_invoice=original.is_invoiced if original.tax_amounts else None,
         reversals=Reversals(),
         card_entry=replace(original.card_entry, digest=None),
         amount_cash_got_minor=None,
