@@ -304,7 +304,7 @@ def test_no_line_of_the_text_is_wider_than_a_printer() -> None:
 
 
 NAMES = {
-    "small letters": "Straße ŉ Σοφός",  # noqa: RUF001
+    "small letters": "Straße ŉ Σοφός",
     "Sinhala": "ශ්\u200dරී ලංකා ක්\u200dරීඩා",
     "Persian": "می\u200cخواهم کتاب\u200cها",  # noqa: RUF001
     "emoji": "Café 👩\u200d🍳 ☕\ufe0f",
@@ -414,8 +414,12 @@ Zero-rated 0 % in R 36.00: R 0.00
         ({"original_id": "X", "phase": Phase.REVERSAL_APPROVED, "reverse_mode": 2}, "Credit note", True),
         (
             {
-                **{"original_id": "X", "phase": Phase.REVERSAL_APPROVED, "reverse_mode": 1},
-                **{"language": "af", "tax_amounts": (), "tax_invoice": True},
+                "original_id": "X",
+                "phase": Phase.REVERSAL_APPROVED,
+                "reverse_mode": 1,
+                "language": "af",
+                "tax_amounts": (),
+                "tax_invoice": True,
             },
             "Kredietnota",
             False,
@@ -428,7 +432,9 @@ Zero-rated 0 % in R 36.00: R 0.00
     ],
 )
 def test_a_receipt_is_headed_tax_invoice_only_if_it_is_one(
-    changes: dict[str, Any], title: str, has_taxes: bool
+    changes: dict[str, Any],
+    title: str,
+    has_taxes: bool,  # noqa: FBT001
 ) -> None:
     payment = a_taxed_payment(**changes)
     paper = receipt_of(payment)
