@@ -120,6 +120,7 @@ UPDATE_MERCHANT = (
         "BarcodeScanner": (B, False),
         "Image": (O, False),
         "ID": (I, False),
+        "TaxID": (S, False),  # ours: contract, section 15
     }
 )
 CREATE_AGENT = CONTEXT | {
