@@ -1,6 +1,7 @@
 """The command rebuild-totals: it corrects wrong counters while payments come in."""
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -8,6 +9,7 @@ import pytest
 
 from chalicelib.domain.counters import Counters
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.price_list import Tax
 from chalicelib.store import counters, transactions
 from chalicelib.store.table import Key, Write, client, table_name, update, write_one
 from infra.operator import commands as operator
@@ -125,10 +127,10 @@ def test_a_payment_counted_during_mending_is_kept(exact_engine: str, monkeypatch
     spoil(total_of(books), n09=7)
     correction = counters.correction
 
-    def correct_late(key: Key[object], before: Counters, after: Counters) -> Write:
+    def correct_late(key: Key[object], before: Counters, after: Counters, taxes: Sequence[Tax]) -> Write:
         if len(books.kept) == 1:
             books.record(paid(books, books.agents[0], NOW))
-        return correction(key, before, after)
+        return correction(key, before, after, taxes)
 
     monkeypatch.setattr(counters, "correction", correct_late)
     assert [(one.stored, one.counted) for one in rebuild(books.merchant.id, MONTH).mended] == [(8, 2)]
