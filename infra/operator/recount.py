@@ -56,7 +56,7 @@ COUNTED = PENDING | {Phase.REVERSAL_APPROVED}
 class GivenBack(Record):
     """The amounts and the count of a payment's reversals, and the last ones: requested, and approved.
 
-    `lines_and_taxes` adds up what each of them gives back, without zeros.
+    `lines_and_taxes` is the sum of their `gives_back`, without zeros.
     """
 
     amount_minor: int = 0
