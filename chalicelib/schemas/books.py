@@ -73,8 +73,13 @@ def _is_printable(name: str) -> bool:
 
 
 TYPES_IN_HLEDGER = {
-    **{"cash": "C", CLEARING: "A", "receivable": "A", "prepaid": "L"},
-    **{SALES: "R", RETURNS: "R", TAX: "L"},
+    "cash": "C",
+    CLEARING: "A",
+    "receivable": "A",
+    "prepaid": "L",
+    SALES: "R",
+    RETURNS: "R",
+    TAX: "L",
 }
 KNOWN_TO_HLEDGER = re.compile(
     r"(assets?|liabilit(y|ies)|debts?|equity|(income|revenue)s?|expenses?)(:.*)?", re.IGNORECASE

@@ -1,6 +1,6 @@
 """Rebuild a merchant's totals from its transactions, while payments come in."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice

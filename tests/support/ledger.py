@@ -31,7 +31,13 @@ ACQUIRERS = {InputType.CASH: "CASH", InputType.EXTERNAL_TERMINAL: "OUTERCARD", I
 CURRENCIES = (ZAR, ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
 VAT = Tax("VAT15", "VAT", Decimal(15))
 NO_VAT = Tax("VAT0", "Zero-rated", Decimal(0))
-TAXES = ((), (VAT,), (VAT, NO_VAT), (replace(VAT, name="Value added tax"),), (NO_VAT, replace(VAT, rate=Decimal("15.5"))))
+TAXES = (
+    (),
+    (VAT,),
+    (VAT, NO_VAT),
+    (replace(VAT, name="Value added tax"),),
+    (NO_VAT, replace(VAT, rate=Decimal("15.5"))),
+)
 PAID = (Phase.APPROVED, Phase.AWAITING_COMPLETION)
 
 

@@ -52,7 +52,10 @@ def total_of(books: Books) -> Key[object]:
 def taxes_in(books: Books) -> Sequence[TaxTaking]:
     """Return the taxes of the month by day and by hour, as the report answers them."""
     period = Period(date(2028, 3, 1), date(2028, 3, 31))
-    found = [takings_store.by_day(books.merchant.id, period, None), takings_store.by_hour(books.merchant.id, period, None)]
+    found = [
+        takings_store.by_day(books.merchant.id, period, None),
+        takings_store.by_hour(books.merchant.id, period, None),
+    ]
     return tuple(tax for pages in found for tax in takings_of(one for page in pages for one in page).taxes)
 
 
