@@ -27,7 +27,10 @@ AT_ONCE = 1000  # records in memory at a time
 
 
 class Difference(Record):
-    """A counter whose stored number differs from the transactions; for `taxes`, the number of taxes it names rightly."""
+    """A counter whose stored number differs from the transactions.
+
+    For `taxes`, the number of taxes that its item names rightly.
+    """
 
     month: str
     at: str

@@ -205,7 +205,7 @@ def test_a_journal_with_taxes_looks_so() -> None:
 def test_tax_of_the_whole_amount_and_tax_below_zero_balance(
     program: str, digits: int, currency: str, minor: int, tmp_path: Path
 ) -> None:
-    facts = {"digits": digits, "currency": currency, "minor": minor}
+    facts: dict[str, Any] = {"digits": digits, "currency": currency, "minor": minor}
     many = [moved(tax=minor, **facts), moved(tender="SANDBOX", tax=-5, **facts), moved(mode=2, tax=-7, **facts)]
     content = written(program, entries_of(many, splits_tax=True), **(CODES if program == "xero" else {"tax": VAT}))
 
