@@ -151,15 +151,22 @@ def _entry(item: Item) -> HistoryEntry | None:
 
 
 def _agree(own: HistoryEntry, entry: HistoryEntry) -> bool:
-    """Return whether the entry of a record has the same facts as a stored one, and a phase that may follow."""
+    """Return whether the entry of a record has the same facts as a stored one, and a phase that may follow.
+
+    An entry that the release before wrote has no taxes.
+    """
     phase = own.phase is None or entry.phase is None or own.phase in {entry.phase, *following(entry.phase)}
-    return phase and (own.counter, own.amount_minor) == (entry.counter, entry.amount_minor)
+    taxes = not entry.taxes or own.taxes == entry.taxes
+    return phase and taxes and (own.counter, own.amount_minor) == (entry.counter, entry.amount_minor)
 
 
 def _facts(entry: HistoryEntry) -> str:
     counter = entry.counter
     kind = f"ReverseMode {counter.reverse_mode}, " if counter.reverse_mode else ""
     made = f"{kind}InputType {counter.input_type}, {counter.acquirer}, agent {counter.agent_id}"
+    if entry.taxes:
+        taxes = (f"{one.code} {one.tax_minor} of {one.gross_minor}" for one in entry.taxes)
+        made += f", taxes in minor units: {'; '.join(taxes)}"
     return f"{entry.amount:f} {counter.currency} {entry.phase or 'without outcome'} ({made}, {entry.at:%Y-%m-%d %H:%M})"
 
 
