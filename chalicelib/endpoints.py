@@ -44,6 +44,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/merchant/{merchantId}/event/list", webhooks.list_events),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/event/{eventId}/resend", webhooks.resend_event),
     Endpoint("POST", "/api/v1/terminal/create", management.create_terminal),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/terminal/list", management.list_terminals),
     Endpoint("POST", "/api/v1/payment/submit", payments.submit, max_bytes=WITH_FILES),
     Endpoint("POST", "/api/v1/payment/prepare", payments.prepare),
     Endpoint("GET", "/api/v1/payment/{tranId}", payments.get),

@@ -1,6 +1,6 @@
 """Sessions: how long they last, and the device that began a remembered one."""
 
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from chalicelib.record import Record
@@ -59,11 +59,17 @@ def remembered_for(agent_id: int, credential_version: int) -> str:
 
 
 class RememberedSession(Record):
-    """The facts of a remembered session that its merchant may see."""
+    """The facts of a remembered session that its merchant may see: its `name`, and no more of its digest."""
 
+    digest: str = field(repr=False)
     opened_at: datetime
     used_at: datetime
     device: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name by which its merchant may end it. Nobody signs in with it."""
+        return self.digest[:NAME_LENGTH]
 
     @property
     def lifetime(self) -> Lifetime:
@@ -71,6 +77,8 @@ class RememberedSession(Record):
         return REMEMBERED
 
 
+NAME_LENGTH = 16  # of a digest
+MAX_LISTED = 100  # remembered sessions of an agent
 MAX_DEVICE = 100  # characters
 BROWSERS = {
     "Edg": "Edge",

@@ -16,7 +16,7 @@ from chalicelib.schemas.base import welcome_warning
 from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
 from chalicelib.schemas.price_list import PriceListAnswer, PriceListQuery, PriceListView, UpdatePriceList
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer, TerminalView
+from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalAnswer, TerminalListAnswer, TerminalView
 from chalicelib.services import agents, merchants, price_lists
 
 
@@ -72,6 +72,11 @@ def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosList
     """Search the agents of a merchant, 100 per page."""
     page, total = agents.search(body, caller, merchant_id)
     return PosListAnswer.of(page, total, clock.now(), body.gmt)
+
+
+def list_terminals(merchant_id: int, body: ListTerminals, caller: Caller) -> TerminalListAnswer:
+    """List the terminals of a merchant, the newest first, 100 a page."""
+    return TerminalListAnswer.of(*merchants.list_terminals(body, caller, merchant_id))
 
 
 def create_terminal(body: CreateTerminal, caller: Caller) -> TerminalAnswer:

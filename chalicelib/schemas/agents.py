@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
 from chalicelib.domain import history_page
 from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, BranchActions, Login
@@ -105,6 +105,23 @@ class CreateAgent(_Agent):
         }
 
 
+MAX_ENDED = 50  # sessions in one transaction of the store
+
+
+def _end_sessions(value: Any) -> bool | tuple[str, ...]:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise problem(Check.TYPE, "true, or a list of IDs is expected.")
+    if len(value) > MAX_ENDED:
+        raise problem(Check.TOO_LONG, f"At most {MAX_ENDED} items are expected.")
+    return tuple(value)
+
+
+# Generated clients have no type for "Boolean or list".
+EndSessions = Annotated[bool | tuple[str, ...], PlainValidator(_end_sessions), WithJsonSchema({})]
+
+
 class UpdateAgent(_Agent):
     """The body of merchant/{merchantId}/pos/{posId}/update."""
 
@@ -116,7 +133,7 @@ class UpdateAgent(_Agent):
     currency_id: CurrencyID | None = None
     language_id: Text | None = None
     unlock: bool | None = None
-    end_sessions: bool | None = None
+    end_sessions: EndSessions | None = None
     phone_null: bool | None = None
     tid_null: bool | None = Field(None, alias="TIDNull")
     tax_id: Text | None = None
@@ -217,8 +234,9 @@ class LogonView(View):
 
 
 class SessionView(View):
-    """A remembered session of an agent."""
+    """A remembered session of an agent. Its ID is not the session: nobody signs in with it."""
 
+    id: str
     started: str
     last_used: str
     device: str | None
@@ -227,7 +245,7 @@ class SessionView(View):
     def of(cls, session: RememberedSession, zone: int) -> Self:
         """Return the view of a session, with times in a zone."""
         started, last_used = (text_of(at, zone) for at in (session.opened_at, session.used_at))
-        return cls(started=started, last_used=last_used, device=session.device)
+        return cls(id=session.name, started=started, last_used=last_used, device=session.device)
 
 
 class PosView(View):
@@ -310,28 +328,29 @@ class BulkAnswer(Answer):
         return cls(validations=[finding.on_the_wire() for finding in listed] or None)
 
 
-class PosCounters(View):
-    """The numbers of agents and pages of a list."""
+class PageCounters(View):
+    """The numbers of items and pages of a list."""
 
     pagesize: int
     item_count_page: int
     item_count_ttl: int
     page_count: int
 
+    @classmethod
+    def of(cls, number: int, total: int) -> Self:
+        """Return the counters of a page with so many of all matches."""
+        pages = history_page.page_count(total)
+        return cls(pagesize=history_page.PAGE_SIZE, item_count_page=number, item_count_ttl=total, page_count=pages)
+
 
 class PosListAnswer(Answer):
     """The answer to searching agents."""
 
     pos_list: list[PosView]
-    pos_counters: PosCounters
+    pos_counters: PageCounters
 
     @classmethod
     def of(cls, page: list[Profile], total: int, now: datetime, gmt: int | None) -> Self:
         """Return the answer with one page of the matching agents. `total` is the number of all matches."""
-        counters = PosCounters(
-            pagesize=history_page.PAGE_SIZE,
-            item_count_page=len(page),
-            item_count_ttl=total,
-            page_count=history_page.page_count(total),
-        )
-        return cls(pos_list=[PosView.of(profile, now, gmt) for profile in page], pos_counters=counters)
+        views = [PosView.of(profile, now, gmt) for profile in page]
+        return cls(pos_list=views, pos_counters=PageCounters.of(len(page), total))

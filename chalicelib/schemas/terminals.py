@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from chalicelib import iso_codes, phone_numbers
 from chalicelib.domain.merchant import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check, ErrorCode
-from chalicelib.schemas.agents import PosView
+from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (
     Answer,
     Identifier,
@@ -32,7 +32,7 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
-from chalicelib.schemas.request_context import DeviceInfo, ZoneHours
+from chalicelib.schemas.request_context import Context, DeviceInfo, ZoneHours
 
 SOUTH_AFRICA = "710"
 # ISO 3166-2:ZA, with the old and new forms of the two codes changed in 2021: GT is now GP, NL is KZN.
@@ -204,6 +204,27 @@ class TerminalView(View):
             phone=phone_numbers.format_international(terminal.phone) if terminal.phone else None,
             sbp=parse_stored_object(terminal.sbp),
         )
+
+
+class ListTerminals(Context):
+    """The body of merchant/{merchantId}/terminal/list; an absent field does not filter."""
+
+    search: Text | None = None
+    state: State | None = None
+    page: Identifier | None = None
+
+
+class TerminalListAnswer(Answer):
+    """A page of a merchant's terminals, the newest first."""
+
+    terminals: list[TerminalView]
+    terminals_counters: PageCounters
+
+    @classmethod
+    def of(cls, page: list[Terminal], total: int) -> Self:
+        """Return the answer with one page of the matching terminals. `total` is the number of all matches."""
+        views = [TerminalView.of(one) for one in page]
+        return cls(terminals=views, terminals_counters=PageCounters.of(len(page), total))
 
 
 class TerminalAnswer(Answer):

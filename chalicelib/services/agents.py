@@ -100,9 +100,11 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         after = _next_version(before, body, resolved, merchant, now)
         login = _login_change(body, before, after)
         checks = _checks_of_administrator(admitted.agent, before, after, {pos_id})
+        ended = _ended_sessions(body, before, now)
+        login = replace(login, end_sessions=bool(ended) or login.end_sessions)
 
         if changed_fields(before, after) or login != LoginChange():
-            agents.change(before, after, login, Act("update", caller.agent_id, now), *checks)
+            agents.change(before, after, login, Act("update", caller.agent_id, now), *checks, *ended)
         return _profile(after, merchant)
 
     return retry_on_change(attempt)
@@ -223,8 +225,17 @@ def _next_version(
         in_force = effective(changed, merchant.mobile_settings)
         fields |= {"mobile_settings": changed, "switched_off": switched_off(before, merchant, in_force, now)}
     after = replace(before, version=before.version + 1, **fields)
-    ends_credentials = body.password or body.secret_key or body.end_sessions or after.state != before.state
+    ends_all = body.end_sessions is True
+    ends_credentials = body.password or body.secret_key or ends_all or after.state != before.state
     return replace(after, credential_version=before.credential_version + bool(ends_credentials))
+
+
+def _ended_sessions(body: UpdateAgent, agent: Agent, now: datetime) -> list[Write]:
+    """Return the writes that end the sessions of the request's list. One that has ended already is left out."""
+    if not isinstance(body.end_sessions, tuple):
+        return []
+    remembered = sessions_store.remembered(agent, now)
+    return sessions_store.end_remembered(one for one in remembered if one.name in body.end_sessions)
 
 
 def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange:
@@ -237,7 +248,7 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
         password_hash=hash_password(body.password) if body.password else None,
         key_digest=keyed_digest(body.secret_key) if body.secret_key else None,
         unlock=bool(body.unlock),
-        end_sessions=bool(body.end_sessions),
+        end_sessions=body.end_sessions is True,
         moved=moved,
     )
 

@@ -10,11 +10,12 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import BLOCKED, Caller, MobileSettings
 from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
+from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.iso_codes import currency_of_country
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
-from chalicelib.schemas.terminals import CreateTerminal
+from chalicelib.schemas.terminals import CreateTerminal, ListTerminals
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
@@ -96,6 +97,26 @@ def _changes(body: UpdateMerchant, before: Merchant, now: datetime) -> dict[str,
     currency = before.currency_id or currency_of_country(before.country_code)  # older versions knew fewer countries
     known = {"mobile_settings": stored, "switched_off": moments, "currency_id": currency}
     return {**body.record_fields(), **known, **picture}
+
+
+SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
+
+
+def list_terminals(body: ListTerminals, caller: Caller, merchant_id: int) -> tuple[list[Terminal], int]:
+    """Return a page of the matching terminals of a merchant, the newest first, and the number of all matches."""
+    admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
+    permissions.check_can_manage(admitted.agent, merchant_id)
+    require_merchant(admitted, merchant_id)
+
+    searched = (body.search or "").casefold()
+    found = [
+        terminal
+        for terminal in merchants.terminals_of_merchant(merchant_id)
+        if body.state in (None, terminal.state)
+        and searched in "\n".join(filter(None, (getattr(terminal, name) for name in SEARCHED))).casefold()
+    ]
+    newest_first = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)
+    return page_of(newest_first, body.page), len(found)
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:

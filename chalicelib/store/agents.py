@@ -63,7 +63,7 @@ TABLE = "agents"
 class LoginChange(Record):
     """The changes of a login besides the fields copied from its agent. `moved` is the login of the old e-mail.
 
-    With `end_sessions` the agent's new credential version ends its sessions.
+    `end_sessions`: the new credential version ends all its sessions, or other writes end some.
     """
 
     password_hash: str | None = None

@@ -1,15 +1,26 @@
 """Sessions, by the digest of their ID."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.sessions import REMEMBERED, RememberedSession, Session, ends_at, expiry, remembered_for
+from chalicelib.domain.sessions import (
+    MAX_LISTED,
+    REMEMBERED,
+    RememberedSession,
+    Session,
+    ends_at,
+    expiry,
+    remembered_for,
+)
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
+    Write,
     attribute_names,
     decode,
     pages_of,
@@ -34,11 +45,8 @@ def create(session: Session) -> None:
         write_one(put_new(TABLE, session, "digest"))
 
 
-MAX_LISTED = 100
-
-
 def remembered(agent: Agent, now: datetime) -> list[RememberedSession]:
-    """List the agent's remembered sessions that are valid, the last used first: the hundred that were used last.
+    """List the agent's remembered sessions that are valid, the last used first: at most `MAX_LISTED`.
 
     The index is milliseconds behind. Sessions that were ended, or are of an older credential version, are not in it.
     """
@@ -58,15 +66,22 @@ def remembered(agent: Agent, now: datetime) -> list[RememberedSession]:
 
 
 def end(digest: str) -> None:
-    """End a session. Its next use is refused, even when API Gateway remembers its caller."""
-    ended = update(
-        key(digest),
-        "SET #ended = :ended REMOVE #remembered_for",
-        {"ended": True},
-        condition="attribute_exists(#digest)",
-        otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
-    )
-    write_one(ended)
+    """End a session; raise 105 when it was deleted meanwhile."""
+    write_one(_ending(digest, "digest", ServiceError(ErrorCode.SESSION_EXPIRED)))
+
+
+def end_remembered(sessions: Iterable[RememberedSession]) -> list[Write]:
+    """Return the writes that end remembered sessions. ChangedMeanwhileError is raised when one has ended meanwhile."""
+    return [_ending(one.digest, "remembered_for", ChangedMeanwhileError()) for one in sessions]
+
+
+def _ending(digest: str, required: str, otherwise: Exception) -> Write:
+    """Return the write that ends a session, which must have the attribute `required`.
+
+    Its next use is refused, even when API Gateway remembers its caller.
+    """
+    expression, condition = "SET #ended = :ended REMOVE #remembered_for", f"attribute_exists(#{required})"
+    return update(key(digest), expression, {"ended": True}, condition=condition, otherwise=otherwise)
 
 
 def touch(session: Session, now: datetime) -> Session:

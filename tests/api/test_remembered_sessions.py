@@ -84,7 +84,8 @@ def test_its_merchant_sees_when_and_where_it_began_and_its_last_use(shop: Shop, 
     assert shown["Device"] == "Chrome, Android"
     assert shown["Started"] == shown["LastUsed"]
     assert abs(datetime.fromisoformat(shown["Started"]).replace(tzinfo=UTC) - datetime.now(UTC)) < 5 * SECOND
-    assert shown.keys() == {"Started", "LastUsed", "Device"}
+    assert shown.keys() == {"ID", "Started", "LastUsed", "Device"}
+    assert shown["ID"] not in session.lower().replace("-", "")
     assert session not in reply.text
     assert http.get(shop.stage, path_of(shop, till), (till["Email"], session)).body["Pos"]["Sessions"] != []
 
@@ -109,6 +110,29 @@ def test_an_administrator_ends_all_sessions_of_a_till_at_once(shop: Shop, till: 
     assert http.get(shop.stage, path_of(shop, till), shop.owner).body["Pos"]["Sessions"] == []
     assert http.get(shop.stage, ME, by_password).error == (200, 0)
     assert me(shop, sign_in(shop, till)).error == (200, 0)
+
+
+def test_an_administrator_ends_one_session_of_a_till(shop: Shop, till: dict[str, Any]) -> None:
+    lost, kept = sign_in(shop, till), sign_in(shop, till)
+    path = path_of(shop, till)
+    assert [me(shop, session).status for session in (lost, kept)] == [200, 200]  # and API Gateway remembers both
+    newest, first = http.get(shop.stage, path, shop.owner).body["Pos"]["Sessions"]
+    ended = first["ID"] if first["Started"] < newest["Started"] else newest["ID"]
+
+    for _ in range(2):  # also when the first answer was lost
+        assert shop.post(f"{path}/update", {"EndSessions": [ended, "nobody"]}).error == (200, 0)
+
+    assert (me(shop, lost).error, me(shop, kept).error) == ((401, 105), (200, 0))
+    left = http.get(shop.stage, path, shop.owner).body["Pos"]["Sessions"]
+    assert [one["ID"] for one in left] == [one["ID"] for one in (newest, first) if one["ID"] != ended]
+    assert http.get(shop.stage, ME, (till["Email"], left[0]["ID"])).error == (401, 102)
+
+
+@pytest.mark.parametrize(("sent", "code"), [("all", 2), ([1], 2), ({"ID": "x"}, 2), (["x"] * 51, 4)])
+def test_a_list_of_sessions_is_checked(shop: Shop, till: dict[str, Any], sent: object, code: int) -> None:
+    reply = shop.post(f"{path_of(shop, till)}/update", {"EndSessions": sent})
+
+    assert (reply.error, reply.findings) == ((400, 202), [("EndSessions", code)])
 
 
 def test_nobody_else_sees_or_ends_them(shop: Shop, till: dict[str, Any]) -> None:

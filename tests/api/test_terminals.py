@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain import history_page
 from chalicelib.store import audit, merchants, unique_names
 from chalicelib.store.audit import Act
 from chalicelib.store.table import put_new, write_one
@@ -219,3 +220,27 @@ def test_a_blocked_terminal_takes_no_payment(shop: Shop) -> None:
 
     assert shop.post("/api/v1/payment/submit", body, (agent["Email"], PASSWORD)).error == (409, 315)
     assert shop.post("/api/v1/payment/listHistoryEx", {}).body["TransactionsCounters"]["ItemCountTtl"] == 0
+
+
+def test_terminals_are_listed_newest_first_and_found_by_text_and_state(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (
+        shop.terminal(Title="At the door", Name="TILL-A"),
+        shop.terminal(State=0, City="Paarl", BackRetailerID="MID-OF-MY-BANK"),
+    )
+    a_shop(shop.stage).terminal()
+
+    def listed(**body: Any) -> list[int]:
+        reply = shop.post(f"{shop.path}/terminal/list", body)
+        assert reply.error == (200, 0)
+        return [one["ID"] for one in reply.body["Terminals"]]
+
+    assert listed() == [second["ID"], first["ID"]]
+    assert listed(Search="DOOR") == listed(State=1) == listed(Search="till-a") == [first["ID"]]
+    assert listed(Search="of-my-bank") == listed(Search="paarl") == [second["ID"]]
+    assert listed(Search="door", State=0) == []
+    monkeypatch.setattr(history_page, "PAGE_SIZE", 1)
+    page = shop.post(f"{shop.path}/terminal/list", {"Page": 2}).body
+    assert page["Terminals"] == [first]
+    assert page["TerminalsCounters"] == {"Pagesize": 1, "ItemCountPage": 1, "ItemCountTtl": 2, "PageCount": 2}

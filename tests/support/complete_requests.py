@@ -391,6 +391,7 @@ def manage(run: Run) -> None:
     run.get(f"{MERCHANT}/pos/{{posId}}", path, shop.owner)  # locked
     run.look(f"{MERCHANT}/pos/{{posId}}/update", shop.post(f"{path}/update", builders.agent_update()))
     run.look(f"{MERCHANT}/pos/list", shop.post(f"{shop.path}/pos/list", {}))
+    run.look(f"{MERCHANT}/terminal/list", shop.post(f"{shop.path}/terminal/list", {}))
     item: dict[str, Any] = {
         "Code": "1",
         "Title": "Tea",

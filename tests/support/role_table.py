@@ -158,6 +158,7 @@ ROWS = [
         _home,
     ),
     Row("management_search_agents", lambda _: {}, MANAGERS, _home),
+    Row("management_list_terminals", lambda _: {}, MANAGERS, _home),
     Row("management_get_price_list", _nothing, (*[OK] * 5, MERCHANT), _home),
     Row("management_update_price_list", lambda _: {"Version": 0}, MANAGERS, _home),
     Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),

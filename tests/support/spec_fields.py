@@ -392,6 +392,7 @@ PRICE_LIST: dict[str, Any] = {
 }
 RESEND_EVENT: dict[str, Any] = {"WebhookID": (I, False)}
 LIST_AGENTS: dict[str, Any] = {"Email": (S, False), "Search": (S, False), "State": (I, False), "Page": (I, False)}
+LIST_TERMINALS = {name: LIST_AGENTS[name] for name in ("Search", "State", "Page")}  # ours
 
 TAKINGS: dict[str, Any] = CONTEXT | {
     "Period": LIST_HISTORY["Period"],
@@ -415,6 +416,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/merchant/{merchantId}/pos/{posId}/update": UPDATE_AGENT,
     "/api/v1/merchant/{merchantId}/pos/updatebulk": UPDATE_BULK,
     "/api/v1/merchant/{merchantId}/pos/list": LIST_AGENTS,
+    "/api/v1/merchant/{merchantId}/terminal/list": LIST_TERMINALS,
     "/api/v1/merchant/{merchantId}/pricelist/update": PRICE_LIST,
     "/api/v1/merchant/{merchantId}/webhook/create": CREATE_WEBHOOK,
     "/api/v1/merchant/{merchantId}/webhook/list": {},
@@ -449,7 +451,7 @@ POS = {
     "TerminalID": I,
     "TID": S,
     "Logon": {"LastLogon": S, "FailedAttempts": I, "LockedUntil": S},
-    "Sessions": [{"Started": S, "LastUsed": S, "Device": S}],  # ours: contract, section 13
+    "Sessions": [{"ID": S, "Started": S, "LastUsed": S, "Device": S}],  # ours: contract, section 13
     "AvatarUrl": S,
     "HasAvatar": B,
     "IsAdministrator": B,
@@ -798,6 +800,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "CreatePos": {"Pos": "Pos"},
     "UpdateBulk": {"Pos": "Pos"},
     "PosList": {"PosList": ["Pos"], "PosCounters": COUNTERS},
+    "TerminalList": {"Terminals": ["Terminal"], "TerminalsCounters": COUNTERS},  # ours
     "CreateMerchant": {"Merchant": "Merchant"},
     "CreateTerminal": {"Terminal": "Terminal"},
     "Submit": PAYMENT_ANSWER,
@@ -862,6 +865,7 @@ ANSWERS = {
     "/api/v1/merchant/{merchantId}/pos/{posId}/update": "CreatePos",
     "/api/v1/merchant/{merchantId}/pos/updatebulk": "UpdateBulk",
     "/api/v1/merchant/{merchantId}/pos/list": "PosList",
+    "/api/v1/merchant/{merchantId}/terminal/list": "TerminalList",
     "/api/v1/merchant/{merchantId}/pricelist": "PriceList",
     "/api/v1/merchant/{merchantId}/pricelist/update": "PriceList",
     "/api/v1/merchant/{merchantId}/webhook/create": "CreateWebhook",
