@@ -56,6 +56,8 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/reversecnp", payments.reverse_cnp),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", accounts.list_cards),
     Endpoint("POST", "/api/v1/report/takings", history.takings),
+    Endpoint("POST", "/api/v1/report/drawer", history.drawer),
+    Endpoint("POST", "/api/v1/report/drawer/list", history.list_drawers),
     Endpoint("GET", "/api/v1/health", pages.health, public=True),
 )
 DOCUMENTS = (
