@@ -1,4 +1,4 @@
-"""Lists of payments and reversals, their export, takings, and drawers."""
+"""Lists of payments and reversals, their export, and takings."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -6,12 +6,11 @@ from datetime import datetime
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history_page import Page
-from chalicelib.schemas.drawer import DrawerAnswer, DrawersAnswer, DrawerView, ListDrawers, ReportDrawer
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import CSV, ExportAnswer, ExportHistory
 from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.schemas.transaction_view import TransactionList
-from chalicelib.services import books, drawers, history, history_export, pictures
+from chalicelib.services import books, history, history_export, pictures
 from chalicelib.services import takings as takings_service
 
 
@@ -42,16 +41,3 @@ def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
     """Report the money taken and given back, by day or hour, for each agent and kind of payment."""
     found = takings_service.report(body, caller, clock.now())
     return TakingsAnswer.of(found.takings, found.names, found.day, found.last_numbers)
-
-
-def drawer(body: ReportDrawer, caller: Caller) -> DrawerAnswer:
-    """Report the cash that a drawer should hold on a day, or store its float or count first."""
-    found = drawers.report(body, caller, clock.now())
-    [one] = found.drawers
-    return DrawerAnswer(drawer=DrawerView.of(one, body.gmt, found.gmt))
-
-
-def list_drawers(body: ListDrawers, caller: Caller) -> DrawersAnswer:
-    """List the drawers of a day: of everyone who took or gave back cash, or counted."""
-    found = drawers.list_of_day(body, caller, clock.now())
-    return DrawersAnswer(drawers=[DrawerView.of(one, body.gmt, found.gmt) for one in found.drawers])

@@ -31,7 +31,7 @@ class ReportDrawer(Context):
 
     @property
     def is_reading(self) -> bool:
-        """Return whether nothing is to be stored: a note alone is none."""
+        """Return whether it stores nothing: a note needs a float or a count."""
         return self.float_amount is None and self.counted is None
 
     @property

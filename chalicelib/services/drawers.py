@@ -33,8 +33,8 @@ class Reported(Record):
 def report(body: ReportDrawer, caller: Caller, now: datetime) -> Reported:
     """Return a drawer. With a float or a count, store it first.
 
-    What the request leaves out comes from the latest count, on the condition that it is still the latest. So of two
-    requests at once, the second decides again.
+    The latest count supplies an absent float or count, and must still be the latest when the next one is stored. So of
+    two requests at once, the second decides again.
     """
     named = [agents.key(one) for one in (body.agent_id, body.account_id) if one is not None]
     admitted = admit(caller, *named, current_account_id=body.current_account_id)

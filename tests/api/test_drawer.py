@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.drawer import Count
 from chalicelib.store import audit, drawers
+from infra.bench.client import measure_capacity
 from tests.support.builders import PASSWORD, Shop, a_shop
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls
-from tests.support.http import SYSTEM, Reply
+from tests.support.http import SYSTEM
 from tests.support.transactions import a_body, a_guid
 
 DRAWER, DRAWERS = "/api/v1/report/drawer", "/api/v1/report/drawer/list"
@@ -90,17 +90,16 @@ def test_a_float_and_a_count_stay_until_they_are_entered_again(shop: Shop) -> No
     pay(shop, till, "12.30")
 
     read = drawer(shop, till)
-    assert read == EMPTY | {
-        **{"Day": today(), "AgentID": till_id, "AgentName": "Door"},
-        **dict.fromkeys(("Cash", "Expected"), Decimal("12.30")),
-    }
+    named = {"Day": today(), "AgentID": till_id, "AgentName": "Door"}
+    assert read == EMPTY | named | dict.fromkeys(("Cash", "Expected"), Decimal("12.30"))
     assert drawer(shop, till, Note="Nothing is entered") == read
     opened = drawer(shop, till, Float="500.00", Note="From the safe")
     assert opened == read | {"Float": 500, "Expected": Decimal("512.30"), "Note": "From the safe"}
     counted = drawer(shop, till, Counted="0")
     assert amounts(counted, "Float", "Expected", "Counted", "Difference") == ["500.00", "512.30", "0.00", "-512.30"]
     assert (counted["Note"], counted["CountedBy"]) == (None, till_id)
-    assert abs(datetime.fromisoformat(counted["CountedAt"]) - datetime.now() - timedelta(hours=2)) < timedelta(minutes=2)
+    counted_at = datetime.fromisoformat(f"{counted['CountedAt']}+02:00")
+    assert abs(counted_at - datetime.now(UTC)) < timedelta(minutes=2)
     corrected = drawer(shop, shop.owner, AgentID=till_id, Float="0.5")
     assert corrected == counted | {
         "Float": Decimal("0.50"),
@@ -112,7 +111,8 @@ def test_a_float_and_a_count_stay_until_they_are_entered_again(shop: Shop) -> No
     assert drawer(shop, till, GMT=0) == again
 
 
-def test_each_count_is_kept_with_the_cash_it_was_counted_against(shop: Shop) -> None:
+def test_each_count_is_kept_with_the_cash_it_was_counted_against(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
     till, till_id = a_till_of(shop, "Door")
     drawer(shop, till, Counted=1)
     pay(shop, till, "12.30")
@@ -238,20 +238,25 @@ def test_a_request_is_read_strictly(shop: Shop, sent: Any, findings: list[Any]) 
         assert shop.post(DRAWERS, {"Day": sent["Day"]}).findings == findings
 
 
-def test_a_drawer_costs_few_calls_however_much_was_sold_and_counted(shop: Shop) -> None:
+def test_a_drawer_costs_few_calls_however_much_was_sold_and_counted(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
     (first, _), (second, _) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
     for number in range(1, 6):
         pay(shop, first, f"{number}.00")
         give_back(shop, shop.owner, pay(shop, second, f"{number}.00"), "0.50")
         drawer(shop, first, Counted=number)
 
-    with store_calls() as read:
+    with measure_capacity() as reading, store_calls() as read:
         drawer(shop, first)
-    with store_calls() as counted:
+    with measure_capacity() as counting, store_calls() as counted:
         drawer(shop, first, Counted=1)
-    with store_calls() as whole:
+    with measure_capacity() as listing, store_calls() as whole:
         assert len(listed(shop)) == 3
 
-    assert read[-3:] == ["BatchGetItem", "BatchGetItem", "Query"]
-    assert counted[-4:] == ["BatchGetItem", "BatchGetItem", "Query", "TransactWriteItems"]
-    assert whole[-5:] == ["BatchGetItem", "Query", "Query", "BatchGetItem", "BatchGetItem"]
+    authorizer = read[:-3]
+    assert read == [*authorizer, "BatchGetItem", "BatchGetItem", "Query"]
+    assert counted == [*read, "TransactWriteItems"]
+    assert whole == [*authorizer, "BatchGetItem", "Query", "Query", "BatchGetItem", "BatchGetItem"]
+    of_sign_in = reading.write_units
+    assert [one.write_units - of_sign_in for one in (reading, counting, listing)] == [0, 6, 0]
+    assert max(one.read_units for one in (reading, counting, listing)) <= 12
