@@ -50,6 +50,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/prepare", payments.prepare),
     Endpoint("GET", "/api/v1/payment/{tranId}", payments.get),
     Endpoint("GET", "/api/v1/payment/receipt/{tranId}", payments.receipt),
+    Endpoint("POST", "/api/v1/payment/receipt/{tranId}", payments.send_receipt),
     Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", payments.status_public, public=True),
     Endpoint("POST", "/api/v1/payment/listHistoryEx", history.list_history),
     Endpoint("POST", "/api/v1/payment/listByDaysEx", history.list_by_days),

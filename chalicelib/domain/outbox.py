@@ -45,11 +45,21 @@ class Outbox(Record):
     html: str | None = None
     logo_key: str | None = None  # the name of the HTML's picture in object storage
     transaction_id: str | None = None
+    language: str | None = None  # of a receipt sent later; None: its transaction's
     attempts: int = 0
     retries: int = RETRIES
     due_at: datetime | None = None
     sent_at: datetime | None = None
     given_up_at: datetime | None = None
+    expires_at: int | None = None  # epoch seconds: the table's TTL
+
+
+class SendingRequest(Record):
+    """A request to send a receipt later, under its Idempotency-Key. It has no address."""
+
+    name: str
+    digest: str
+    withheld: tuple[str, ...] = ()  # the paths of the addresses that got no message
     expires_at: int | None = None  # epoch seconds: the table's TTL
 
 
@@ -98,7 +108,7 @@ def is_spent(entry: Outbox) -> bool:
 
 def sent(entry: Outbox, now: datetime) -> Outbox:
     """Return the entry as sent to every address."""
-    return replace(entry, due_at=None, sent_at=now, expires_at=_expiry(now))
+    return replace(entry, due_at=None, sent_at=now, expires_at=expiry(now))
 
 
 def failed(entry: Outbox, now: datetime) -> Outbox:
@@ -110,8 +120,9 @@ def failed(entry: Outbox, now: datetime) -> Outbox:
 
 def given_up(entry: Outbox, now: datetime) -> Outbox:
     """Return the entry as given up, because no attempt is left."""
-    return replace(entry, due_at=None, given_up_at=now, expires_at=_expiry(now))
+    return replace(entry, due_at=None, given_up_at=now, expires_at=expiry(now))
 
 
-def _expiry(now: datetime) -> int:
+def expiry(now: datetime) -> int:
+    """Return the time at which a finished message is deleted, as epoch seconds."""
     return int((now + KEPT_FOR).timestamp())

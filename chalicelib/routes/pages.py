@@ -25,7 +25,7 @@ PARTS = {
     "pages.css": "text/css; charset=utf-8",
     "pages.js": "text/javascript; charset=utf-8",
 }
-GUIDES = ("first-payment", "cards", "life-of-a-payment", "idempotency", "webhooks", "errors", "not-supported")
+GUIDES = ("first-payment", "goods", "cards", "life-of-a-payment", "idempotency", "webhooks", "errors", "not-supported")
 
 
 HOME = """<!doctype html>

@@ -9,6 +9,8 @@ from chalicelib.schemas.payments import (
     PreparePayment,
     ReceiptAnswer,
     ReversalAnswer,
+    SendReceipt,
+    SendReceiptAnswer,
     SubmitPayment,
 )
 from chalicelib.schemas.request_context import ZoneQuery, idempotency_key
@@ -41,6 +43,12 @@ def status_public(tran_id: str) -> StatusAnswer:
 def receipt(tran_id: str, caller: Caller) -> ReceiptAnswer:
     """Return the customer's receipt of one transaction."""
     return ReceiptAnswer(receipt=receipts.get(tran_id, caller))
+
+
+def send_receipt(tran_id: str, body: SendReceipt, caller: Caller, headers: Headers) -> SendReceiptAnswer:
+    """Send the receipt of one transaction to the customer, later than the transaction."""
+    withheld, replayed = receipts.send_later(tran_id, body, caller, clock.now(), key=idempotency_key(headers))
+    return SendReceiptAnswer.of(withheld, replayed=replayed)
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:

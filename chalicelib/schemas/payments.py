@@ -1,6 +1,6 @@
 """The requests to take and to prepare a payment, with purchases and receipt, and their answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
+    SkipValidation,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -37,7 +38,7 @@ from chalicelib.domain.transaction import (
     is_shown,
     reads_like_own_number,
 )
-from chalicelib.errors import WARNING, Check, ErrorCode, Validation
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
 from chalicelib.schemas.base import (
     Answer,
     Exact,
@@ -51,6 +52,7 @@ from chalicelib.schemas.base import (
     is_mark,
     pattern,
     problem,
+    validated,
     wire_name,
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
@@ -97,6 +99,8 @@ def _few(addresses: Any, info: ValidationInfo) -> Any:
 OneEmail = Annotated[Email, WrapValidator(_or_unread)]
 OnePhone = Annotated[Phone, WrapValidator(_or_unread)]
 AT_MOST = Field(json_schema_extra={"maxItems": MAX_ADDRESSES})
+Emails = Annotated[list[OneEmail], BeforeValidator(_few), AT_MOST]
+Phones = Annotated[list[OnePhone], BeforeValidator(_few), AT_MOST]
 
 
 def _at_most_limit(retries: int) -> int:
@@ -106,16 +110,20 @@ def _at_most_limit(retries: int) -> int:
 class Receipt(Request):
     """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
 
+    PLACE: ClassVar[str] = "Receipt."  # the beginning of the paths of the addresses
+
     email: OneEmail | None = None
-    emails: Annotated[list[OneEmail], BeforeValidator(_few), AT_MOST] | None = None
+    emails: Emails | None = None
     phone: OnePhone | None = None
-    phones: Annotated[list[OnePhone], BeforeValidator(_few), AT_MOST] | None = None
+    phones: Phones | None = None
     retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
 
     @model_validator(mode="after")
     def _at_most(self, info: ValidationInfo) -> Self:
-        if len(self.all_emails) + len(self.all_phones) > MAX_ADDRESSES and not _is_offline(info):
-            raise problem(Check.TOO_LONG, f"A receipt goes to at most {MAX_ADDRESSES} addresses.")
+        paths = [*self.all_emails.values(), *self.all_phones.values()]
+        if len(paths) > MAX_ADDRESSES and not _is_offline(info):
+            message = f"A receipt goes to at most {MAX_ADDRESSES} addresses."
+            raise problem(Check.TOO_LONG, message, "" if self.PLACE else paths[MAX_ADDRESSES])
         return self
 
     @field_serializer("emails", "phones")
@@ -125,12 +133,12 @@ class Receipt(Request):
     @property
     def all_emails(self) -> dict[str, str]:
         """Return each e-mail address once, with its path."""
-        return _once("Email", self.email, self.emails)
+        return _once(f"{self.PLACE}Email", self.email, self.emails)
 
     @property
     def all_phones(self) -> dict[str, str]:
         """Return each telephone number once, as E.164, with its path."""
-        return _once("Phone", self.phone, self.phones)
+        return _once(f"{self.PLACE}Phone", self.phone, self.phones)
 
     def to_domain(self) -> ReceiptAddresses | None:
         """Return the receipt's addresses, at most MAX_ADDRESSES; None when there are none."""
@@ -144,25 +152,55 @@ class Receipt(Request):
     @property
     def warnings(self) -> tuple[Warned, ...]:
         """Return a warning for each address of an offline sale that cannot be read, or is one too many."""
-        located = (*_located("Email", self.email, self.emails), *_located("Phone", self.phone, self.phones))
+        located = (
+            *_located(f"{self.PLACE}Email", self.email, self.emails),
+            *_located(f"{self.PLACE}Phone", self.phone, self.phones),
+        )
         unread = [path for path, address in located if address == UNREAD]
         wanted = [*self.all_emails.values(), *self.all_phones.values()]
         return tuple(Warned(path, Check.FORMAT) for path in (*unread, *wanted[MAX_ADDRESSES:]))
 
 
-def _once(name: str, first: str | None, more: list[str] | None) -> dict[str, str]:
+def _once(path: str, first: str | None, more: list[str] | None) -> dict[str, str]:
     """Return each address once, in the given order, with its path. Only capitals make no other address."""
     once: dict[str, tuple[str, str]] = {}
-    for path, address in _located(name, first, more):
+    for where, address in _located(path, first, more):
         if address not in {ABSENT, UNREAD}:
-            once.setdefault(address.lower(), (address, path))
+            once.setdefault(address.lower(), (address, where))
     return dict(once.values())
 
 
-def _located(name: str, first: str | None, more: list[str] | None) -> list[tuple[str, str]]:
-    """Return each address after its path."""
-    several = [(f"Receipt.{name}s[{number}]", address) for number, address in enumerate(more or ())]
-    return [(f"Receipt.{name}", first or ABSENT), *several]
+def _located(path: str, first: str | None, more: list[str] | None) -> list[tuple[str, str]]:
+    """Return each address after its path. `path` is the first one's."""
+    several = [(f"{path}s[{number}]", address) for number, address in enumerate(more or ())]
+    return [(path, first or ABSENT), *several]
+
+
+class _LaterReceipt(Receipt):
+    """The addresses of a receipt that is sent later. They stand in the body itself."""
+
+    PLACE: ClassVar[str] = ""
+
+
+class SendReceipt(Context):
+    """The body of payment/receipt/{tranId}: the addresses of a receipt that is sent later, and its language.
+
+    Its addresses are read once the caller is admitted, because only the merchant tells the country of their numbers.
+    """
+
+    email: SkipValidation[OneEmail | None] = None
+    emails: SkipValidation[Emails | None] = None
+    phone: SkipValidation[OnePhone | None] = None
+    phones: SkipValidation[Phones | None] = None
+
+    def addresses_in(self, country: str) -> ReceiptAddresses:
+        """Return the addresses. A national number is one of `country` (alpha-2). Raise 202 for wrong ones and none."""
+        names = ("email", "emails", "phone", "phones")
+        sent = {wire_name(name): getattr(self, name) for name in names}
+        addresses = validated(_LaterReceipt, {**sent, "CountryCode": country}).to_domain()
+        if addresses is None:
+            raise invalid(Validation("Email", Check.REQUIRED, "An e-mail address or a telephone number is expected."))
+        return addresses
 
 
 class ReceiptView(View):
@@ -589,8 +627,22 @@ OFFLINE_QUEUE_ID = "BasicTran.OfflineTran.OfflineQueueId"
 def _warnings(transaction: Transaction) -> list[dict[str, Any]] | None:
     """Return the warnings of an offline sale, and one for each address that gets no receipt."""
     found = [Validation(one.path, one.code, TEXTS[one.code], WARNING) for one in transaction.warnings]
-    found += [Validation(path, Check.OUT_OF_RANGE, NOT_SENT, WARNING) for path in transaction.receipt.withheld]
+    found += _withheld(transaction.receipt.withheld)
     return [one.on_the_wire() for one in found] or None
+
+
+def _withheld(paths: Iterable[str]) -> list[Validation]:
+    return [Validation(path, Check.OUT_OF_RANGE, NOT_SENT, WARNING) for path in paths]
+
+
+class SendReceiptAnswer(Answer):
+    """The answer to a receipt later: a warning for each address that gets none."""
+
+    @classmethod
+    def of(cls, withheld: Iterable[str], *, replayed: bool) -> Self:
+        """Return the answer. `withheld` are paths; `replayed`: an earlier request with the same key was carried out."""
+        warnings = [one.on_the_wire() for one in _withheld(withheld)]
+        return cls(validations=warnings or None, headers={"Idempotent-Replayed": "true"} if replayed else {})
 
 
 class PrepareField(Request):

@@ -88,10 +88,12 @@ def admit_with_merchant(caller: Caller, account_id: int | None, *keys: Key[Any])
     return admitted, merchant
 
 
-def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted, Transaction]:
+def admit_to_transaction(
+    caller: Caller, transaction_id: str, *keys: Key[Any], current_account_id: int | None = None
+) -> tuple[Admitted, Transaction]:
     """Return the caller and a transaction that it may see. Raise 404 for a missing one and for another merchant's."""
     key = transactions.key(transaction_id.upper()) if is_guid(transaction_id) else None
-    admitted = admit(caller, *([key] if key else []))
+    admitted = admit(caller, *([key] if key else []), *keys, current_account_id=current_account_id)
     transaction = admitted.read(key) if key else None
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)

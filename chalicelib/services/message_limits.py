@@ -22,10 +22,18 @@ from chalicelib.store.table import Write, commit
 ADDRESS = "address"  # the kind of the pseudonyms in the counters' names
 
 
-def admit(addresses: Sequence[str], merchant_id: int, agent_id: int, now: datetime) -> tuple[str, ...]:
+def admit(
+    addresses: Sequence[str],
+    merchant_id: int,
+    agent_id: int,
+    now: datetime,
+    *,
+    writes: Callable[[tuple[str, ...]], Sequence[Write]] = lambda _: (),
+) -> tuple[str, ...]:
     """Return the addresses that may get a message of this agent, and count these messages.
 
-    The messages count before they are stored. After a crash between, the count is too high, never too low.
+    The messages count with `writes(admitted)`, all or nothing, or before they are stored. After a crash between, the
+    count is too high, never too low.
     """
     own = {address: _of_address(address) for address in addresses}
     shared, day = _shared(merchant_id, agent_id), limits.day_of(now)
@@ -33,8 +41,8 @@ def admit(addresses: Sequence[str], merchant_id: int, agent_id: int, now: dateti
     def count(counted: Mapping[Limit, int]) -> tuple[str, ...]:
         admitted = limits.admitted(own, shared, counted)
         numbers = Counter(own[address] for address in admitted) | dict.fromkeys(shared, len(admitted))
-        if admitted:
-            commit(*store.additions(numbers, day))
+        if together := [*writes(admitted), *(store.additions(numbers, day) if admitted else ())]:
+            commit(*together)
         return admitted
 
     nothing: Mapping[Limit, int] = {}

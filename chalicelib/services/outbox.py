@@ -111,6 +111,8 @@ def _with_text(entry: Outbox) -> Outbox:
     transaction = transactions.get(entry.transaction_id or "")
     if transaction is None:
         return entry
+    if entry.language:
+        transaction = replace(transaction, receipt=replace(transaction.receipt, language=entry.language))
     try:
         if entry.channel == SMS:
             return replace(entry, text=as_sms(transaction))

@@ -1,20 +1,27 @@
-"""Receipts: the messages to store with a transaction, and the receipt that a till shows or prints."""
+"""Receipts: the messages to store with a transaction or later, and the receipt that a till shows or prints."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
-from chalicelib.domain.transaction import ReceiptContent, Transaction
+from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox, SendingRequest
+from chalicelib.domain.transaction import ReceiptAddresses, ReceiptContent, Transaction, language_of
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.ids import derived_guid, new_guid
+from chalicelib.gateways.secrets import pseudonym
 from chalicelib.phone_numbers import sms_country
 from chalicelib.receipts.content import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
-from chalicelib.schemas.payments import ReceiptView
+from chalicelib.schemas.payments import ReceiptView, SendReceipt
 from chalicelib.services import message_limits
 from chalicelib.services.caller_check import admit_to_transaction
 from chalicelib.services.pictures import signed_url
 from chalicelib.settings import settings
+from chalicelib.store import outbox as outbox_store
+from chalicelib.store.table import AlreadyExistsError, Write, read
 
 
 def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
@@ -36,13 +43,19 @@ def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
     )
 
 
-def within_limits(
-    content: ReceiptContent, client_id: int, agent_id: int, now: datetime, country: str | None = None
+def within_limits(  # noqa: PLR0913  each argument is needed and independent
+    content: ReceiptContent,
+    client_id: int,
+    agent_id: int,
+    now: datetime,
+    country: str | None = None,
+    *,
+    writes: Callable[[ReceiptContent], Sequence[Write]] = lambda _: (),
 ) -> ReceiptContent:
     """Return the content with only the addresses that may get a receipt of this agent, and count a message to each.
 
     SMS go to the countries of the stage, or else to `country`, the merchant's own (alpha-2). None: an earlier receipt
-    went to the same numbers.
+    went to the same numbers. The writes of the content are stored with the count.
     """
     wanted = content.to_send
     if wanted is None:
@@ -51,7 +64,9 @@ def within_limits(
     if country is not None:
         countries = settings().sms_countries or {country}
         phones = tuple(phone for phone in phones if sms_country(phone) in countries)
-    admitted = message_limits.admit(wanted.emails + phones, client_id, agent_id, now)
+    admitted = message_limits.admit(
+        wanted.emails + phones, client_id, agent_id, now, writes=lambda some: writes(content.limited_to(some))
+    )
     if withheld := len(wanted.all) - len(admitted):
         message_limits.log_withheld(RECEIPT, client_id, agent_id, withheld)
     return content.limited_to(admitted)
@@ -79,3 +94,59 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
         for channel, to in ((EMAIL, wanted.emails), (SMS, wanted.phones))
         if to
     ]
+
+
+def send_later(
+    transaction_id: str, body: SendReceipt, caller: Caller, now: datetime, *, key: str | None
+) -> tuple[tuple[str, ...], bool]:
+    """Send the receipt of a transaction that the caller may see, once for each `key`, the Idempotency-Key header.
+
+    Return the paths of the addresses that get none, and whether an earlier request with the same key was carried out.
+    Raise ORIGINAL_UNFINISHED when no money moved, and ID_REUSED when that request had another transaction or other
+    addresses.
+    """
+    own = outbox_store.request_key(derived_guid("receipt", caller.agent_id, key)) if key else None
+    loaded, transaction = admit_to_transaction(
+        caller, transaction_id, *([own] if own else []), current_account_id=body.current_account_id
+    )
+    merchant = loaded.merchant_of(transaction.client_id)
+    country = merchant.country_code if merchant else ""
+    wanted = body.addresses_in(country)
+    digest = _digest(transaction, wanted)
+    if own and (first := loaded.read(own)):
+        return _replay(first, digest), True
+    _check_has_receipt(transaction)
+
+    def writes(limited: ReceiptContent) -> list[Write]:
+        once = [outbox_store.put_request(own, digest, limited.withheld, now)] if own else []
+        messages = receipts_for(replace(transaction, receipt=limited), now, occasion=new_guid())
+        return [*once, *(outbox_store.put(replace(one, language=limited.language)) for one in messages)]
+
+    language = language_of(body.lang) if body.lang else transaction.receipt.language
+    content = ReceiptContent(addresses=wanted, language=language)
+    try:
+        sent = within_limits(content, transaction.client_id, caller.agent_id, now, country, writes=writes)
+    except AlreadyExistsError:  # an equal request stored it a moment before
+        return _replay(own and read(own), digest), True
+    return sent.withheld, False
+
+
+def _check_has_receipt(transaction: Transaction) -> None:
+    if transaction.is_pending:
+        raise ServiceError(ErrorCode.ORIGINAL_UNFINISHED, "The transaction is not finished.")
+    if not has_receipt(transaction):
+        raise ServiceError(ErrorCode.ORIGINAL_UNFINISHED, "The transaction moved no money: it has no receipt.")
+
+
+def _digest(transaction: Transaction, wanted: ReceiptAddresses) -> str:
+    """Return the keyed digest of a request: no address can be read from it."""
+    return pseudonym("receipt", "\x1f".join((transaction.id, *sorted(one.lower() for one in wanted.all))))
+
+
+def _replay(first: SendingRequest | None, digest: str) -> tuple[str, ...]:
+    """Return the withheld paths of the request that used a key first. Raise 301 while it is unreadable."""
+    if first is None:
+        raise ServiceError(ErrorCode.IN_PROGRESS)
+    if first.digest != digest:
+        raise ServiceError(ErrorCode.ID_REUSED)
+    return first.withheld

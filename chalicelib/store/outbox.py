@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from chalicelib.domain.outbox import HELD_FOR, Outbox, held_for_stream
+from chalicelib.domain.outbox import HELD_FOR, Outbox, SendingRequest, expiry, held_for_stream
 from chalicelib.store import due_index
 from chalicelib.store.table import Key, Write, put_new
 
-TABLE = "outbox"
+TABLE, REQUESTS = "outbox", "sequences"
 
 
 class AlreadyStoredError(Exception):
@@ -22,6 +22,16 @@ def put(entry: Outbox) -> Write:
     """Return the write of a new entry, in the lane of its channel. The stream of the table then sends the message."""
     index = {"due_shard": due_index.shard_of(entry.id, entry.channel)}
     return put_new(TABLE, held_for_stream(entry), "id", AlreadyStoredError(), index=index)
+
+
+def request_key(request_id: str) -> Key[SendingRequest]:
+    """Return the key of a request to send a receipt later."""
+    return Key(REQUESTS, SendingRequest, {"name": f"later#{request_id}"})
+
+
+def put_request(own: Key[SendingRequest], digest: str, withheld: tuple[str, ...], now: datetime) -> Write:
+    """Return the write of a request under its key. Its transaction raises AlreadyExistsError for a used key."""
+    return put_new(REQUESTS, SendingRequest(own.key["name"], digest, withheld, expiry(now)), "name")
 
 
 def claim_new(entry: Outbox) -> Outbox | None:

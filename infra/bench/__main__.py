@@ -22,6 +22,7 @@ from infra.bench.sign_in import attempts, print_sign_in
 from infra.bench.sweep import print_sweep
 from infra.bench.table import Table, show, write_documents
 from infra.demo import data as demo_data
+from infra.demo import month
 from infra.deployed.__main__ import cold_start_table
 from infra.deployed.functions import RuntimeMissingError
 from infra.local import engines
@@ -51,6 +52,14 @@ def cash_payment() -> dict[str, Any]:
         "DeviceInfo": {"OS": "Android", "OSVersion": "14", "PhoneModel": "T1"},
         "GMT": 2,
     }
+
+
+def payment_with_taxes() -> dict[str, Any]:
+    """Return the same payment with a tax code on each line."""
+    body = cash_payment()
+    for line in body["BasicTran"]["AuxDataInput"]["AuxData"]["Purchases"]:
+        line["TaxCode"] = [month.VAT]
+    return body
 
 
 def card_payment() -> dict[str, Any]:
@@ -84,6 +93,7 @@ def operations_table(agent: LambdaClient) -> Table:
         "authorizer, by secret key": authenticate,
         **attempts(),
         "cash payment": lambda: agent.call("POST", SUBMIT, body),
+        "cash payment with taxes": lambda: agent.call("POST", SUBMIT, payment_with_taxes()),
         "the same again, a replay": lambda: agent.call("POST", SUBMIT, body),
         "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
         "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
@@ -126,11 +136,14 @@ def _tables(wanted: set[str]) -> list[Table]:
     """Print the tables that are measured on DynamoDB Local with the demo data, and return them."""
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
-        demo_data.seed()
+        month.put_price_list(demo_data.seed(), datetime.now(UTC))
         caller = authenticate()
         agent = LambdaClient(app, caller)
         agent.call("POST", SUBMIT, cash_payment())
-        tables = [show(operations_table(agent)), show(processor_table(agent, caller, cash_payment))]
+        tables = [
+            show(operations_table(agent)),
+            show(processor_table(agent, caller, cash_payment, payment_with_taxes)),
+        ]
         print_sign_in()
         if "history" in wanted:
             tables += history_tables()

@@ -25,13 +25,16 @@ SUBMIT = "/api/v1/payment/submit"
 Send = Callable[[str, dict[str, Any]], object]
 
 
-def processor_table(agent: LambdaClient, caller: Caller, payment: Callable[[], dict[str, Any]]) -> Table:
-    """Return the processor time of a cash payment, and of bare Chalice routes that make the same two store calls."""
+def processor_table(
+    agent: LambdaClient, caller: Caller, payment: Callable[[], dict[str, Any]], taxed: Callable[[], dict[str, Any]]
+) -> Table:
+    """Return the processor time of a cash payment without and with taxes, and of bare Chalice routes with its calls."""
     reads, writes = _recorded_calls(lambda: agent.call("POST", SUBMIT, payment()))
     plain = LambdaClient(_bare_app(reads, writes, _plain_http()), caller)
     through_boto3 = LambdaClient(_bare_app(reads, writes, _boto3()), caller)
     operations = {
         "a cash payment": lambda: agent.call("POST", SUBMIT, payment()),
+        "a cash payment with taxes on its six lines": lambda: agent.call("POST", SUBMIT, taxed()),
         "a bare route with its two calls as plain signed HTTP": lambda: plain.call("POST", SUBMIT, payment()),
         "a bare route with its two calls through boto3": lambda: through_boto3.call("POST", SUBMIT, payment()),
     }

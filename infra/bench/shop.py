@@ -21,6 +21,7 @@ from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction, receipt_number
 from chalicelib.store import history, receipt_numbers, transactions
+from chalicelib.store.counters import TAXES
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name
 
@@ -127,9 +128,10 @@ def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bo
     A transaction without a receipt number gets the next one of its agent.
     """
     counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    taxes: dict[ItemKey, Item] = {}
     numbers: dict[str, dict[str, int]] = {}
-    write_items(one for one in _items((_numbered(one, numbers) for one in many), counters) if keep(one[1]))
-    write_items((table_name(history.TABLE), item) for item in _counter_items(counters))
+    write_items(one for one in _items((_numbered(one, numbers) for one in many), counters, taxes) if keep(one[1]))
+    write_items((table_name(history.TABLE), item) for item in _counter_items(counters, taxes))
     months = itertools.starmap(MonthNumbers, numbers.items())
     write_items((table_name(receipt_numbers.TABLE), encode(month)) for month in months)
 
@@ -149,33 +151,38 @@ def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> T
     return replace(transaction, invoice=receipt_number(day, transaction.agent.id, number))
 
 
-def _items(many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]]) -> Iterator[tuple[str, Item]]:
-    """Yield the table and item of each record; add to `counters` the increments of each counter item."""
+def _items(
+    many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]], taxes: dict[ItemKey, Item]
+) -> Iterator[tuple[str, Item]]:
+    """Yield the table and item of each record. Add to `counters` and `taxes` the numbers and taxes of each counter."""
     for transaction in many:
         yield table_name(transactions.TABLE), transactions.item_of(transaction)
         for write in history.writes_for_new(transaction):
             if write.kind == "Put":
                 yield write.parameters["TableName"], write.parameters["Item"]
             else:
-                key = write.parameters["Key"]
-                counters[key["month"]["S"], key["at"]["S"]].update(_increments(write.parameters))
+                key = write.parameters["Key"]["month"]["S"], write.parameters["Key"]["at"]["S"]
+                counters[key].update(_increments(write.parameters))
+                named = write.parameters["ExpressionAttributeValues"].get(f":{TAXES}")
+                taxes[key] = {TAXES: named} if named else {}
 
 
 def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
     """Return the increments of an `ADD #name :value, ...`, by attribute."""
-    pairs = [pair.split() for pair in parameters["UpdateExpression"].removeprefix("ADD ").split(",")]
+    added, _, _ = parameters["UpdateExpression"].removeprefix("ADD ").partition(" SET ")
+    pairs = [pair.split() for pair in added.split(",")]
     names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
     return {names[name]: int(values[value]["N"]) for name, value in pairs}
 
 
-def _counter_items(counters: Mapping[ItemKey, Counter[str]]) -> Iterator[Item]:
-    """Yield the counter items: the stored counters plus the increments."""
+def _counter_items(counters: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey, Item]) -> Iterator[Item]:
+    """Yield the counter items: the stored counters plus the increments, and the names of their taxes."""
     remaining = iter(counters.items())
     while group := dict(itertools.islice(remaining, BATCH)):
         stored = _stored(list(group))
         for key, increments in group.items():
             numbers = increments + stored[key]
-            yield {**_wire(key), **{name: {"N": str(number)} for name, number in numbers.items()}}
+            yield {**_wire(key), **taxes[key], **{name: {"N": str(number)} for name, number in numbers.items()}}
 
 
 def _stored(keys: list[ItemKey]) -> dict[ItemKey, Counter[str]]:

@@ -26,9 +26,10 @@ from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.record import Record
 from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.price_list import UpdatePriceList
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services import agents, merchants, payments, reversals
+from chalicelib.services import agents, merchants, payments, price_lists, reversals
 from chalicelib.settings import SANDBOX, settings
 from chalicelib.store import agents as agents_store
 from chalicelib.store import linked_cards
@@ -50,27 +51,33 @@ ENTRIES = {  # and their shares; only the first till has the linked card
     InputType.MANUAL_ENTRY: 7,
     InputType.LINKED_CARD: 2,
 }
+VAT, ZERO_RATED = "VAT15", "VAT0"
+TAXES = [{"Code": VAT, "Name": "VAT", "Rate": "15"}, {"Code": ZERO_RATED, "Name": "Zero-rated", "Rate": "0"}]
 # Prices end in .00 or .50, because the sandbox may decide by other cents.
-MENU = {
-    "Flat white": "38.00",
-    "Espresso": "26.00",
-    "Cappuccino": "36.50",
-    "Rooibos tea": "29.00",
-    "Croissant": "34.50",
-    "Lemon cake": "48.00",
-    "Toasted sandwich": "72.50",
-    "Shakshuka": "118.00",
-    "Coffee beans, 250 g": "145.00",
-    "Coffee beans, 1 kg": "420.00",
+MENU = {  # by title: the price, the group and the tax
+    "Flat white": ("38.00", "Coffee", VAT),
+    "Espresso": ("26.00", "Coffee", VAT),
+    "Cappuccino": ("36.50", "Coffee", VAT),
+    "Rooibos tea": ("29.00", "Tea", VAT),
+    "Croissant": ("34.50", "Bakery", VAT),
+    "Lemon cake": ("48.00", "Bakery", VAT),
+    "Toasted sandwich": ("72.50", "Kitchen", VAT),
+    "Shakshuka": ("118.00", "Kitchen", VAT),
+    "Brown bread": ("24.50", "Bakery", ZERO_RATED),
+    "Coffee beans, 250 g": ("145.00", "Shop", VAT),
+    "Coffee beans, 1 kg": ("420.00", "Shop", VAT),
 }
-SHARES = (20, 8, 16, 6, 14, 7, 9, 5, 3, 1)
+SHARES = (20, 8, 16, 6, 14, 7, 9, 5, 2, 3, 1)
 APPROVED, DECLINED = "4242424242424242", ("4000000000000002", "4000000000009995", "4000000000000069")
 DECLINES, RETURNS, CANCELS = 0.04, 0.04, 0.01  # of cards; of payments
-LINE = ("Title", "Price", "Quantity")  # of a purchase
+LINE = ("Title", "Price", "Quantity", "TaxCode")  # of a purchase
 NOTES = (10, 20, 50, 100, 200)
 
 SOLD_OFFLINE = 8  # one of so many cash sales of the first till is sold without connection
 UNTIL_CONNECTED = timedelta(minutes=95)
+
+
+Line = tuple[str, Decimal, int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -110,13 +117,13 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
         input_type = InputType.MANUAL_ENTRY
 
     lines = _lines(chance)
-    amount = sum((price * quantity for _, price, quantity in lines), Decimal())
+    amount = sum((price * quantity for _, price, quantity, _ in lines), Decimal())
     transaction = {
         "ID": _guid(chance),
         "InputType": int(input_type),
         "CurrencyID": "ZAR",
         "Amount": amount,
-        "Description": ", ".join(f"{quantity} x {title}" if quantity > 1 else title for title, _, quantity in lines),
+        "Description": ", ".join(f"{quantity} x {title}" if quantity > 1 else title for title, _, quantity, _ in lines),
         "AuxDataInput": {"AuxData": {"Purchases": [dict(zip(LINE, line, strict=True)) for line in lines]}},
     }
     acquirer = KINDS[input_type].acquirer or SANDBOX
@@ -128,7 +135,7 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
     else:
         number = chance.choice(DECLINED) if chance.random() < DECLINES else APPROVED
         body["Card"] = {"CardInputMode": 1, **card_of(input_type, number)}
-    reversal = _reversal(at, transaction, lines[0][1], chance)
+    reversal = _reversal(at, transaction, lines[0], chance)
     counter = int(str(transaction["ID"])[:4], 16)
     if input_type is InputType.CASH and till == 0 and reversal is None and counter % SOLD_OFFLINE == 0:
         queue = {
@@ -141,10 +148,10 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
     return Sale(at, at, till, input_type, body, reversal)
 
 
-def _lines(chance: Random) -> list[tuple[str, Decimal, int]]:
-    """Return the lines of a sale: title, price and quantity."""
+def _lines(chance: Random) -> list[Line]:
+    """Return the lines of a sale: title, price, quantity and tax codes."""
     titles = dict.fromkeys(chance.choices(list(MENU), SHARES, k=chance.choice((1, 1, 2, 2, 3))))
-    return [(title, Decimal(MENU[title]), chance.choice((1, 1, 1, 2))) for title in titles]
+    return [(title, Decimal(MENU[title][0]), chance.choice((1, 1, 1, 2)), [MENU[title][2]]) for title in titles]
 
 
 def _handed_over(amount: Decimal, chance: Random) -> Decimal:
@@ -154,8 +161,12 @@ def _handed_over(amount: Decimal, chance: Random) -> Decimal:
     return amount if has_change else math.ceil(amount / note) * Decimal(note)
 
 
-def _reversal(at: datetime, paid: dict[str, Any], price: Decimal, chance: Random) -> Reversal | None:
-    """Return the reversal of a payment, if it has one: a cancel within minutes, or a return within three days."""
+def _reversal(at: datetime, paid: dict[str, Any], line: Line, chance: Random) -> Reversal | None:
+    """Return the reversal of a payment, if it has one: a cancel within minutes, or a return within three days.
+
+    A part that is returned is one piece of this line.
+    """
+    title, price, _, codes = line
     fate, is_present = chance.random(), KINDS[InputType(paid["InputType"])].card_present
     later, is_part = timedelta(minutes=chance.uniform(2, 20)), False
     if fate < CANCELS:
@@ -165,7 +176,8 @@ def _reversal(at: datetime, paid: dict[str, Any], price: Decimal, chance: Random
         later, is_part = timedelta(days=chance.randrange(3), minutes=chance.uniform(5, 60)), price < paid["Amount"]
     else:
         return None
-    part = {"Amount": price, "PartialReverse": True} if is_part else {}
+    piece = {"AuxData": {"Purchases": [dict(zip(LINE, (title, price, 1, codes), strict=True))]}}
+    part = {"Amount": price, "PartialReverse": True, "AuxDataInput": piece} if is_part else {}
     body = {"ID": _guid(chance), "TransactionID": paid["ID"], "ReverseMode": int(mode), **part}
     return Reversal(at + later, {"BasicReverseTran": body})
 
@@ -186,6 +198,7 @@ def fill(first: Agent, now: datetime) -> None:
 
     Nothing else may write meanwhile. Cards are taken where the stage has the acquirer SANDBOX.
     """
+    put_price_list(first, now)
     tills = _open_tills(first, now)
     gmt = tills[0].till.merchant.gmt
     has_cards = SANDBOX in settings().acquirers
@@ -213,6 +226,17 @@ def fill(first: Agent, now: datetime) -> None:
     _reverse([sale for sale in sales if sale.body["BasicTran"]["ID"] in approved], tills, gmt, now)
 
 
+def put_price_list(agent: Agent, now: datetime) -> None:
+    """Store the price list of the coffee shop, of which this agent sells."""
+    names = ("Code", "Title", "Price", "Group", "TaxCode")
+    items = [
+        dict(zip(names, (title.lower().replace(",", "").replace(" ", "-"), title, *facts), strict=True))
+        for title, facts in MENU.items()
+    ]
+    body = UpdatePriceList.model_validate({"Version": 0, "Taxes": TAXES, "Items": items})
+    price_lists.update(body, _owner_of(agent), agent.client_id, now)
+
+
 def take(body: dict[str, Any], place: OpenTill, at: datetime) -> tuple[Transaction, SandboxRecord | None]:
     """Return the payment from a request at that time, as the service decides it, and the sandbox's record of a card."""
     requested = SubmitPayment.model_validate(body)
@@ -237,8 +261,7 @@ def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) 
 def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
     """Create the other tills of the merchant, each with a terminal; return all of them."""
     opened = [first]
-    owner = next(one for one in agents_store.of_merchant(first.client_id) if is_administrator(one))
-    caller = Caller(owner.id, owner.client_id, owner.credential_version)
+    caller = _owner_of(first)
     for number in range(2, len(TILLS) + 1):
         tid = f"DEMO{number:04d}"
         body = demo_data.terminal_body(first.client_id, f"Demo Store {number}", (tid, "DEMOBANK0000001"))
@@ -249,6 +272,11 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
         profile, _ = agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now)
         opened.append(profile.agent)
     return [open_till(agent) for agent in opened]
+
+
+def _owner_of(agent: Agent) -> Caller:
+    owner = next(one for one in agents_store.of_merchant(agent.client_id) if is_administrator(one))
+    return Caller(owner.id, owner.client_id, owner.credential_version)
 
 
 def open_till(agent: Agent) -> OpenTill:

@@ -17,7 +17,7 @@ from chalicelib.domain.deliveries import Delivery, DeliveryState
 from chalicelib.domain.drawer import Count
 from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant, Terminal
-from chalicelib.domain.outbox import Outbox
+from chalicelib.domain.outbox import Outbox, SendingRequest
 from chalicelib.domain.password_lock import FailedAttempts
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.price_list import PriceList
@@ -273,7 +273,7 @@ def _marks_of_events(one: Any) -> Marks:
 
 def _item_of_sequences(item: Item) -> Any:
     kinds = {"receipts": MonthNumbers, "tid": UniqueName, "mid": UniqueName, "asked": LastCall}
-    kinds |= {"cards": WrongCards, "messages": Counter, "offline": NumberOfOfflineSale}
+    kinds |= {"cards": WrongCards, "messages": Counter, "offline": NumberOfOfflineSale, "later": SendingRequest}
     kind, separator, _ = item["name"]["S"].partition("#")
     record = kinds.get(kind, LastId) if separator else LastId  # "cards" are IDs, "cards#…" wrong cards
     if record in {LastId, MonthNumbers} and "last" not in item:  # its default is for a missing record

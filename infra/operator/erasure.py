@@ -76,7 +76,8 @@ class UnfinishedError(Exception):
 
 def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> list[Family]:
     """Return the families of a payer, and those that a killed run left unfinished."""
-    return payer_records.families(merchant, now, lambda seen: seen.is_unfinished or seen.names(address))
+    is_payers = payer_records.belongs_to(merchant, address)
+    return payer_records.families(merchant, now, lambda seen: seen.is_unfinished or is_payers(seen))
 
 
 def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> int:
@@ -246,7 +247,7 @@ def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
 def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> None:
     """Erase the payer's data around these transactions, whose records have none any longer."""
     found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
-    for message in payer_records.messages_of(ids):
+    for message in payer_records.messages_of(merchant, ids):
         retry_on_change(partial(_erase_message, outbox.key(message.id), now))
     for event, deliveries in payer_records.events_of(merchant, found, now):
         _mark_event(event)

@@ -55,10 +55,9 @@ def payer_command(options: argparse.Namespace) -> None:
         _erase(merchant, address, now, is_confirmed=options.yes)
         return
     if options.action == EXPORT:
-        found = payer_records.families(merchant, now, lambda seen: seen.names(address))
-        print(
-            simplejson.dumps(_document(merchant, address, found, now), indent=2, use_decimal=True, ensure_ascii=False)
-        )
+        found = payer_records.families(merchant, now, payer_records.belongs_to(merchant, address))
+        document = _document(merchant, address, found, now)
+        print(simplejson.dumps(document, indent=2, use_decimal=True, ensure_ascii=False))
         return
     found = families_to_erase(merchant, address, now)
     for place in _places(merchant, address, found, now):
@@ -144,7 +143,7 @@ def _places(merchant: Merchant, address: Address, found: list[Family], now: date
         yield from _places_of_record(record, addresses)
         for file in payer_records.pictures_of(record.id):
             yield f"files  {file.name}  version {file.version}"
-    for message in payer_records.messages_of(one.id for one in records):
+    for message in payer_records.messages_of(merchant, (one.id for one in records)):
         if set(message.to) != {ERASED}:
             yield f"{outbox.TABLE}  {message.id}  to"
     for event, delivery in _answered(merchant, records, now):
@@ -182,7 +181,7 @@ def _document(merchant: Merchant, address: Address, found: list[Family], now: da
         "merchant": {"id": merchant.id, "name": merchant.name},
         "exported_at": text_of(now, merchant.gmt),
         "transactions": [_exported(record) for record in records],
-        "messages": [_plain(encode(one)) for one in payer_records.messages_of(one.id for one in records)],
+        "messages": [_plain(encode(one)) for one in payer_records.messages_of(merchant, (one.id for one in records))],
         "answers_of_webhooks": [
             {"event_id": event.id, "transaction_id": event.transaction_id, **_plain(encode(delivery))}
             for event, delivery in _answered(merchant, records, now)

@@ -1,7 +1,8 @@
 """The stored data of a payer in one merchant: its address, its transactions, and the records and files around them.
 
-A payment belongs to a payer if one of its addresses, or a text in its stored request, is the payer's address. A payment
-and its reversals are one family. The search reads every transaction of the merchant, because no index holds addresses.
+A payment belongs to a payer if one of its addresses, or a text in its stored request, is the payer's address. So does
+one whose receipt was sent to this address later. A payment and its reversals are one family. The search reads every
+transaction of the merchant and every stored message of the stage, because no index holds addresses.
 """
 
 import re
@@ -25,16 +26,16 @@ from chalicelib.domain.events import Event, spans
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.outbox import EMAIL, SMS, Outbox
+from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.transaction import ERASED, Erasure, Purchase, ReceiptAddresses, Transaction
 from chalicelib.gateways import create
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
-from chalicelib.services.idempotency import SIGNED
 from chalicelib.settings import settings
 from chalicelib.store import drawers, events, history, linked_cards, outbox, transactions
-from chalicelib.store.table import BATCH, Key, read_all
+from chalicelib.store.table import BATCH, Key, decode, read_all, table_name, value_of
+from infra.operator import items
 
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 AHEAD = timedelta(days=7)  # after now and the last Deadline: later records have a wrong clock
@@ -200,15 +201,25 @@ def addresses_of(ids: Iterable[str]) -> list[Address]:
     return [one for text in sorted(found) if (one := of_email(text) or of_phone(text, None))]
 
 
-def messages_of(ids: Iterable[str]) -> list[Outbox]:
+def belongs_to(merchant: Merchant, address: Address) -> Callable[[SeenTransaction], bool]:
+    """Return whether a transaction of the merchant is a payer's, also because of a receipt that was sent later."""
+    received = {
+        message.transaction_id for message in _messages(merchant) if any(address.equals(one) for one in message.to)
+    }
+    return lambda seen: seen.id in received or seen.names(address)
+
+
+def messages_of(merchant: Merchant, ids: Iterable[str]) -> list[Outbox]:
     """Return the stored messages with receipts of these transactions."""
-    names = [
-        ".".join(filter(None, (one, occasion, channel)))
-        for one in ids
-        for occasion in (None, SIGNED)
-        for channel in (EMAIL, SMS)
-    ]
-    return [entry for entry in read_all([outbox.key(name) for name in names]) if entry is not None]
+    wanted = set(ids)
+    return [message for message in _messages(merchant) if message.transaction_id in wanted]
+
+
+def _messages(merchant: Merchant) -> Iterator[Outbox]:
+    """Yield the stored messages with receipts of a merchant. Any number of receipts may be sent later."""
+    owner = value_of(merchant.id)
+    for page in items.pages(table_name(outbox.TABLE)):
+        yield from (decode(Outbox, one) for one in page if "transaction_id" in one and one["client_id"] == owner)
 
 
 def events_of(

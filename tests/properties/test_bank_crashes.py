@@ -116,7 +116,8 @@ BY_THE_SWEEP = [case for case in CASES if case.name in SWEPT]
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[RunningBank]:
+def running(aws: None) -> Iterator[RunningBank]:
+    del aws  # its settings come first
     with paying_at_a_bank() as running:
         yield running
 

@@ -51,7 +51,8 @@ NOT_NOW = {ErrorCode.IN_PROGRESS, ErrorCode.TRANSACTION_NOT_FOUND}
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[RunningBank]:
+def running(aws: None) -> Iterator[RunningBank]:
+    del aws  # its settings come first
     with paying_at_a_bank() as running:
         yield running
 

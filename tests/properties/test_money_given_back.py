@@ -11,14 +11,14 @@ from hypothesis import Phase as Phases
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from chalicelib.domain.phases import Phase
+from chalicelib.domain.phases import FAILED, Phase
 from chalicelib.domain.reversal import CANCELS, ReversalOrder, ReverseMode, decide, offers
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.stored import stored_transaction
-from tests.support.tills import MINUTE, a_till, booked
+from tests.support.tills import MINUTE, TAXED, a_till, booked
 from tests.support.transactions import NOW, a_body, a_guid, a_payment
 
 REFUSALS = {
@@ -71,6 +71,7 @@ class Tills(RuleBasedStateMachine):
         self.pay(a_card_body(f"{rands}.{cents:02}"))
 
     def pay(self, body: dict[str, Any]) -> None:
+        body |= TAXED
         payment = self.till.pay(body, self.now)
         self.reversals[payment.id] = set()
         with suppress(ServiceError):  # it may be unknown still, or become known by this
@@ -146,7 +147,20 @@ class Tills(RuleBasedStateMachine):
                 one.is_pending or one.phase is Phase.REVERSAL_APPROVED for one in reversals
             )
             assert payment.is_reversed_in_full is (done == payment.amount_minor)
+            self.check_taxes(payment, [one for one in reversals if one.is_pending or one.phase not in FAILED])
             self.check_the_acquirers_books(payment, done, pending)
+
+    @staticmethod
+    def check_taxes(payment: Transaction, counted: list[Transaction]) -> None:
+        """A payment knows the taxes of its reversals, also of unfinished ones. All of them take all of it."""
+        [whole] = payment.tax_amounts
+        back = [one for reversal in counted for one in reversal.tax_amounts]
+        sums = sum(one.gross_minor for one in back), sum(one.tax_minor for one in back)
+        stored = payment.reversals.given_back or {}
+
+        assert (stored.get("gross0", 0), stored.get("tax0", 0)) == sums
+        if payment.remaining_minor == 0:
+            assert sums == (whole.gross_minor, whole.tax_minor)
 
     def check_the_acquirers_books(self, payment: Transaction, done: int, pending: int) -> None:
         entry = booked(payment.id)

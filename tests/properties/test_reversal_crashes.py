@@ -17,7 +17,7 @@ from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, stopping, told
 from tests.support.stored import stored_transaction
-from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_due, kept
+from tests.support.tills import MINUTE, SECOND, TAXED, Till, a_till, booked, is_due, kept
 from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("exact_engine")
@@ -48,7 +48,7 @@ CASES = [
 
 
 def a_card_payment(till: Till) -> Transaction:
-    payment = till.pay(a_card_body("12.00"))
+    payment = till.pay(a_card_body("12.00") | TAXED)
     assert payment.phase is Phase.APPROVED
     return payment
 
@@ -77,6 +77,10 @@ def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> No
     assert books.reversed_minor == given_back
     assert (original.reversals.amount_minor, original.reversals.reserved_minor) == (given_back, 0)
     assert original.reversals.count == (1 if given_back else 0)
+    taken = dict(original.reversals.given_back or {}).values()
+    assert list(taken) == (
+        [given_back, reversal.tax_amounts[0].tax_minor] if given_back and reversal else [0] * len(taken)
+    )
     assert (original.reversals.latest_id == name) is bool(given_back)
     assert not is_due(name, NOW.replace(month=5))
 

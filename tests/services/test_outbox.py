@@ -1,6 +1,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -8,24 +9,28 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain import message_limits as limits
 from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
+from chalicelib.errors import ServiceError
 from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
 from chalicelib.services import lane_runner, outbox
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
-from chalicelib.store import merchants, transactions
+from chalicelib.store import merchants, message_limits, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import commit, encode, put_new
+from infra.operator import payer_records
 from tests.support.builders import a_merchant, a_terminal, an_email
-from tests.support.intercepted_calls import failing
+from tests.support.intercepted_calls import StoppedError, failing, hooked
 from tests.support.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
 from tests.support.stored import stored_record, stored_transaction
-from tests.support.transactions import a_payment, altered
+from tests.support.tills import a_till
+from tests.support.transactions import a_body, a_payment, altered
 
 NUMBER = "+27829870000"
 
@@ -312,3 +317,24 @@ def test_a_record_that_comes_twice_or_late_sends_nothing_more() -> None:
     send_new([now_kept(late)], late.created_at + timedelta(seconds=31))
 
     assert (len(mails(entry.to[0])), mails(late.to[0])) == (1, [])
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_receipt_later_whose_process_ends_is_stored_and_counted_once_by_its_repeat(engine: str, when: str) -> None:
+    del engine
+    till, now = a_till(), datetime.now(UTC)
+    payment = till.pay(a_body(), now)
+
+    def stop(*call: str) -> None:
+        if call == (when, "TransactWriteItems"):
+            raise StoppedError
+
+    with hooked(stop), pytest.raises(StoppedError):
+        till.send_receipt(payment, now, key="later", Email=an_email(), Phone=NUMBER)
+    with pytest.raises(ServiceError) if when == "after" else nullcontext():
+        till.send_receipt(payment, now, key="later", Email=an_email())  # other addresses
+
+    limit = limits.of_agent(till.agent.id)
+    assert message_limits.counted([limit], limits.day_of(now)) == {limit: 2 if when == "after" else 1}
+    sent = [one.channel for one in payer_records.messages_of(till.merchant, [payment.id])]
+    assert sorted(sent) == ([EMAIL, SMS] if when == "after" else [EMAIL])

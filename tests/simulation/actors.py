@@ -20,6 +20,7 @@ from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, linked_cards
 from chalicelib.store.table import put_new, write_one
+from tests.simulation.goods import TAXES
 from tests.simulation.scenario_script import CARDS, EXPIRING, STRANGER, TRAINEE
 from tests.simulation.wire import SECRET
 from tests.support import builders
@@ -128,7 +129,7 @@ def token_of(card: str) -> str:
 
 
 def _merchant(name: str) -> Any:
-    merchant = a_merchant(name=name, currency_id="ZAR", created_at=MADE)
+    merchant = a_merchant(name=name, currency_id="ZAR", created_at=MADE, taxes=TAXES)
     write_one(put_new("merchants", merchant, "id"))
     return merchant
 

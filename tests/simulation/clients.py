@@ -14,6 +14,7 @@ from tests.simulation.actors import ZONE, People, Person
 from tests.simulation.edges import EDGES, with_edge
 from tests.simulation.environment import MORNING
 from tests.simulation.gateway import Gateway, a_request
+from tests.simulation.goods import lines_of, returned_line
 from tests.simulation.scenario_script import AT_HOST, CARD, CASH, IN_HAND, LINKED, OWNER, PREPAID, Act
 from tests.simulation.scheduler import Scheduler
 from tests.support.accounts import basic
@@ -141,6 +142,8 @@ class Clients:
         if not self._add_means(body, facts):
             return
         body.setdefault("AcqTran", {}).update(_steps(facts))
+        if facts.get("goods"):
+            body["BasicTran"]["AuxDataInput"] = lines_of(facts["amount"])
         if facts["ext_id"]:
             body["BasicTran"]["ExtID"] = facts["ext_id"]
         if facts["receipt"]:
@@ -205,6 +208,8 @@ class Clients:
         basic: dict[str, Any] = {"TransactionID": payment, "ReverseMode": modes[facts["mode"], is_cash]}
         if facts.get("amount") is not None and facts["mode"] == "return":
             basic |= {"Amount": f"{facts['amount'] / 100:.2f}", "PartialReverse": True}
+        if facts.get("coffee"):
+            basic["AuxDataInput"] = returned_line(facts["amount"])
         named, key = facts.get("named", "nothing"), None
         if named == "id":
             basic["ID"] = facts["id"] if act.number % 2 else facts["id"].lower()

@@ -13,7 +13,7 @@ from typing import Any
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store.table import decode
-from tests.simulation import answers, oracle, pace, visibility, webhooks
+from tests.simulation import answers, oracle, pace, taxes, visibility, webhooks
 from tests.simulation.actors import ZONE
 from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen, zone_of_look
 from tests.simulation.partners import partners_fill_in_fields
@@ -342,7 +342,8 @@ def pending_reversals_are_repeated(scenario: Scenario) -> Iterator[str]:
         began = scenario.begun[one.id]
         before = [other for other in every if other.original.id == one.original.id and scenario.begun[other.id] < began]
         last = max(before, key=lambda other: scenario.begun[other.id], default=one)
-        alike = (last.original.mode, last.amount_minor) == (one.original.mode, one.amount_minor)
+        same = (last.original.mode, last.amount_minor, last.receipt.purchases)
+        alike = same == (one.original.mode, one.amount_minor, one.receipt.purchases)
         if last is not one and last.agent.id == one.agent.id and alike and scenario.decided.get(last.id, 0) > began:
             yield f"{one.id} was begun while {last.id}, the same, was pending"
 
@@ -380,7 +381,7 @@ def _wish(seen: Seen, asked: list[Seen], scenario: Scenario) -> tuple[object, ..
 def _content(seen: Seen) -> tuple[object, ...]:
     facts = seen.act.facts
     amount = facts.get("amount") if facts["mode"] == "return" else None
-    return seen.act.client, facts["mode"], amount, facts.get("named", "nothing")
+    return seen.act.client, facts["mode"], amount, facts.get("coffee"), facts.get("named", "nothing")
 
 
 def lists_are_whole(scenario: Scenario) -> Iterator[str]:
@@ -525,7 +526,7 @@ def cards_are_counted(scenario: Scenario) -> Iterator[str]:
 
 def reports_agree(scenario: Scenario) -> Iterator[str]:
     """The last report and export equal a recount: each amount counts on the day on which it moved."""
-    shown = _dates(scenario)
+    shown = oracle.dates(scenario)
     own = oracle.of_merchant(scenario, TOWN.people.by_name[OWNER].merchant_id)
     for seen in scenario.clients.seen:
         if seen.act.number not in {LAST_DAYS, LAST_HOURS, LAST_EXPORT}:
@@ -536,12 +537,6 @@ def reports_agree(scenario: Scenario) -> Iterator[str]:
             yield from _export_agrees(scenario, seen, own)
         else:
             yield from _report_agrees(seen, own, shown)
-
-
-def _dates(scenario: Scenario) -> dict[str, str]:
-    """Return the Date of each transaction that the last list shows, which `lists_are_whole` checks."""
-    last = [seen for seen in scenario.clients.seen if seen.act.number == LAST and seen.status == 200]
-    return {view["ID"]: view["Date"] for seen in last for name in SECTIONS for view in seen.answer[name]}
 
 
 def _report_agrees(seen: Seen, own: list[oracle.Entry], dates: dict[str, str]) -> Iterator[str]:
@@ -641,6 +636,9 @@ INVARIANTS: tuple[Callable[[Scenario], Iterator[str]], ...] = (
     pace.idle_sweeps_cost_little,
     visibility.the_log_names_nobody,
     partners_fill_in_fields,
+    taxes.taxes_are_right,
+    taxes.lines_are_given_back_once,
+    taxes.taxes_are_reported,
 )
 
 

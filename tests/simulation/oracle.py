@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from tests.simulation.clients import TENDERS, Seen, name_of
+from tests.simulation.clients import LAST, SECTIONS, TENDERS, Seen, name_of
 from tests.simulation.payments import GIVEN_BACK, TAKEN
 from tests.simulation.scenario import TOWN, Scenario
 from tests.simulation.scenario_script import OWNER, Act
@@ -162,6 +162,12 @@ def paid_of(seen: Seen) -> datetime | None:
 def _offline(seen: Seen) -> dict[str, Any]:
     named: dict[str, Any] = seen.body["BasicTran"].get("OfflineTran", {})
     return named if named.get("OfflineMode") else {}
+
+
+def dates(scenario: Scenario) -> dict[str, str]:
+    """Return the Date of each transaction that the last list shows, which `lists_are_whole` checks."""
+    last = [seen for seen in scenario.clients.seen if seen.act.number == LAST and seen.status == 200]
+    return {view["ID"]: view["Date"] for seen in last for name in SECTIONS for view in seen.answer[name]}
 
 
 def of_merchant(scenario: Scenario, merchant: int) -> list[Entry]:

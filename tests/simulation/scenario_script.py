@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.edges import EDGES
+from tests.simulation.goods import sell_goods
 
 CASH, PREPAID, CARD, AT_HOST, LINKED = "cash", "prepaid", "card", "card at the host", "linked card"
 AMOUNTS = (1000, 1000, 2550, 990, 1205, 1308, 1010)  # minor units; cents of 05: declined, 08: to sign, 10: for less
@@ -37,6 +38,7 @@ IN_HAND = frozenset({CASH, PREPAID})  # paid without an acquirer
 # What a request may have wrong: see `tests.simulation.edges`.
 SHARE_OF_EDGES, SHARE_OF_OTHER_CONTENT, SHARE_OF_COLLEAGUES, SHARE_OF_PHOTOS = 0.15, 0.25, 0.12, 0.1
 SHARE_OF_STORE_OUTAGES = 0.04
+SHARE_OF_GOODS = 0.4
 FILTERS: tuple[dict[str, Any], ...] = (
     {"InputType": 10},
     {"AcquirerCode": "SANDBOX"},
@@ -95,6 +97,7 @@ class Script:
     def __init__(self, seed: str) -> None:
         chance = random.Random(f"{seed}/script")  # noqa: S311  the order of a test, not a secret
         self._chance = chance
+        self._has_goods = random.Random(f"{seed}/goods").random() < SHARE_OF_GOODS  # noqa: S311  see above
         self._acts: list[Act] = []
         self._before: tuple[str, dict[str, Any]] | None = None  # the reversal before, and who wants it
         self.around = Circumstances(
@@ -131,6 +134,8 @@ class Script:
         if chance.random() < SHARE_OF_PRODUCTS:
             self._product()
         self._seldom()
+        if self._has_goods:
+            sell_goods(self._acts)
         return sorted(self._acts, key=lambda act: act.at)
 
     def _seldom(self) -> None:

@@ -451,6 +451,8 @@ def ask(run: Run) -> None:
     for name in ("cash", "lost"):
         run.get(f"{PAYMENT}/{{tranId}}", f"{PAYMENT}/{run.made[name].stored.id}")
     run.get(f"{PAYMENT}/receipt/{{tranId}}", f"{PAYMENT}/receipt/{run.ids.cash}")
+    later = context(run.ids) | {name: value for name, value in receipt().items() if name != "RetryNum"}
+    assert http.post(run.shop.stage, f"{PAYMENT}/receipt/{run.ids.cash}", later, run.till).error == (200, 0)
     run.get(f"{PAYMENT}/statusPublic/{{tranId}}", f"{PAYMENT}/statusPublic/{run.ids.cash}")
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})

@@ -18,7 +18,7 @@ from tests.support.accounts import (
     an_account,
     basic,
 )
-from tests.support.builders import CONTEXT, a_webhook, merchant_body, merchant_update, terminal_body
+from tests.support.builders import CONTEXT, a_webhook, an_email, merchant_body, merchant_update, terminal_body
 from tests.support.http import Reply, call, post
 from tests.support.transactions import a_body
 
@@ -183,6 +183,13 @@ ROWS = [
     Row(
         "payments_receipt",
         _nothing,
+        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
+        lambda world: {"tranId": world.payment},
+        "of a colleague",
+    ),
+    Row(
+        "payments_send_receipt",
+        lambda _: {"Email": an_email()},
         (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
         lambda world: {"tranId": world.payment},
         "of a colleague",

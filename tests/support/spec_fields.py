@@ -403,6 +403,13 @@ DRAWER: dict[str, Any] = LIST_DRAWERS | {
     "Note": (S, False),
 }  # ours
 
+SEND_RECEIPT: dict[str, Any] = CONTEXT | {
+    "Email": (S, False),
+    "Emails": ([S], False),
+    "Phone": (S, False),
+    "Phones": ([S], False),
+}  # ours
+
 REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/user/login/session": SIGN_IN,
     "/api/v1/payment/AuthAccount": AUTH_ACCOUNT,
@@ -423,6 +430,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/terminal/create": CREATE_TERMINAL,
     "/api/v1/payment/submit": SUBMIT,
     "/api/v1/payment/prepare": PREPARE,
+    "/api/v1/payment/receipt/{tranId}": SEND_RECEIPT,
     "/api/v1/payment/listHistoryEx": LIST_HISTORY,
     "/api/v1/payment/listByDaysEx": LIST_HISTORY,
     "/api/v1/report/export": EXPORT_HISTORY,
@@ -892,7 +900,7 @@ ANSWERS = {
     "/api/v1/payment/submit": "Submit",
     "/api/v1/payment/prepare": "Prepare",
     "/api/v1/payment/{tranId}": "TransactionList",
-    "/api/v1/payment/receipt/{tranId}": "ReceiptOf",
+    "/api/v1/payment/receipt/{tranId}": "ReceiptOf",  # of GET; POST answers nothing beside the envelope
     "/api/v1/payment/statusPublic/{tranId}": "StatusPublic",
     "/api/v1/payment/listHistoryEx": "TransactionList",
     "/api/v1/payment/listByDaysEx": "TransactionList",

@@ -4,12 +4,14 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller, Features, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.permissions import Right
+from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
@@ -18,9 +20,9 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.schemas.base import validated
-from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.payments import SendReceipt, SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import linked_cards, payments, reversals
+from chalicelib.services import linked_cards, payments, receipts, reversals
 from chalicelib.store import counters, due_index, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from tests.support.builders import a_merchant, a_terminal, an_agent
@@ -28,6 +30,8 @@ from tests.support.cards import a_card
 from tests.support.transactions import NOW
 
 EVERYTHING = MobileSettings(Features(accept_prepaid=True, accept_credit=True, accept_outer_card=True))
+VAT = Tax(code="VAT15", name="VAT", rate=Decimal(15))
+TAXED: dict[str, Any] = {"TaxesModel": {"Taxes": [VAT.code]}}  # in the body of a payment
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
@@ -69,6 +73,10 @@ class Till:
         assert not replayed
         return transaction
 
+    def send_receipt(self, transaction: Transaction, now: datetime, *, key: str | None = None, **body: Any) -> None:
+        """Send the receipt of a transaction later."""
+        receipts.send_later(transaction.id, validated(SendReceipt, body), self.caller, now, key=key)
+
     def give_back(
         self, payment: Transaction, now: datetime = NOW, *, key: str | None = None, **basic: Any
     ) -> Transaction:
@@ -98,7 +106,7 @@ class Till:
 
 def a_till(mid: str | None = None, **changes: Any) -> Till:
     """A till of a new merchant, in the tables of the engine at hand; `mid` is the terminal's, `changes` the agent's."""
-    merchant = a_merchant()
+    merchant = a_merchant(taxes=(VAT,))
     terminal = a_terminal(client_id=merchant.id, back_retailer_id=mid)
     facts = {"client_id": merchant.id, "terminal_id": terminal.id, "mobile_settings": EVERYTHING, **changes}
     agent = an_agent(**facts)

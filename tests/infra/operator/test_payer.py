@@ -16,6 +16,8 @@ from chalicelib.domain import message_limits
 from chalicelib.domain.agent import Features, MobileSettings
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
+from chalicelib.gateways import mail, sms
+from chalicelib.services import outbox
 from infra.operator import commands as operator
 from infra.operator import erasure
 from tests.support import http
@@ -163,6 +165,45 @@ def test_an_offline_sale_of_last_year_is_found_and_erased(capsys: pytest.Capture
 
     payer.erase()
     assert places_of(payer.planted) == []
+
+
+def test_a_receipt_that_was_sent_later_makes_its_payment_the_payers(capsys: pytest.CaptureFixture[str]) -> None:
+    payer, other = Payer(), Payer()
+    payment = payer.till.pay(a_body(Description="Two coffees"), now())
+    reversal = payer.till.give_back(payment, now(), Amount="1.00")
+    payer.till.send_receipt(payment, now(), Email=other.email, Phone=other.phone)
+    payer.till.send_receipt(reversal, now(), key=payer.token, Emails=[payer.email.upper()])
+    places = places_of([*payer.planted, *other.planted])
+    assert [place.split()[0] for place in places] == ["payments-local-outbox"] * 3
+    capsys.readouterr()
+
+    payer.run("find")
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines() if payment.id in line].count("outbox") == 2
+    assert f"outbox  {reversal.id}." in listed
+    payer.run("export")
+    assert {payer.email.upper(), other.email, other.phone} <= {
+        to for message in json.loads(capsys.readouterr().out)["messages"] for to in message["to"]
+    }
+    payer.erase()
+    assert places_of([*payer.planted, *other.planted]) == []
+
+
+def test_a_receipt_that_was_sent_after_an_erasure_is_erased_by_the_next_and_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    payer = Payer()
+    payment = payer.pay_cash()
+    payer.erase()
+    payer.till.send_receipt(payment, now(), Email=payer.email, Phone=payer.phone)
+    payer.erase()
+    sent: list[str] = []
+    for gateway in (mail, sms):
+        monkeypatch.setattr(gateway, "send", lambda _, address: sent.append(address))
+    outbox.sweep(now() + timedelta(minutes=2), limit=500)
+
+    assert places_of(payer.planted) == []
+    assert {payer.email, payer.phone, ERASED}.isdisjoint(sent)
 
 
 def test_the_places_that_a_killed_erasure_left_are_found(

@@ -158,6 +158,9 @@ def shopping(stage: str) -> Iterator[Shopping]:
         made.pay(a_card_body(20.00))
         made.give_back(cash, "2.30")
         made.count({"Float": 500})
+        later = {"Email": an_email()}
+        http.post(stage, f"/api/v1/payment/receipt/{cash}", later, made.till, Idempotency_Key="later")
+        support_events.deliver_all()
         yield made
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -52,10 +53,11 @@ BAD_DAYS, CARD_DATA = "docs/bad-days.md", "docs/pci.md"
 CODES: dict[str, list[int | None]] = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
+    "docs/goods.md": [0] * 6,
     "docs/cards.md": [1005],
     "docs/idempotency.md": [0],
     "docs/offline.md": [0],
-    "docs/requests.md": [0] * 17,
+    "docs/requests.md": [0] * 18,
     OPERATORS_GUIDE: [0] * 14,
     BOOKS_GUIDE: [],  # its answers are addresses
     PAYERS_GUIDE: [0],
@@ -113,7 +115,9 @@ def test_the_requests_of_a_document_are_answered_as_it_says_when_they_are_pasted
     assert [answer["ErrorCode"] for answer in answers] == CODES[document]
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/first-payment.md", "docs/cards.md", "docs/requests.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "docs/first-payment.md", "docs/goods.md", "docs/cards.md", "docs/requests.md"]
+)
 def test_each_answer_is_printed_with_a_field_on_each_line(document: str) -> None:
     requests = [command for command in guides.commands(document) if command.startswith("curl ")]
 
@@ -126,6 +130,15 @@ def test_the_first_payment_of_the_guide_is_half_given_back(stage: str) -> None:
 
     assert paid["Transaction"]["Substate"] == 411
     assert seen["Transactions"][0]["AmountEff"] == 125
+
+
+def test_the_guide_of_goods_says_the_taxes_that_it_is_answered(stage: str) -> None:
+    _, known, sold, coffee, rest, taken = guides.pasted("docs/goods.md", stage)
+
+    assert known["PriceList"] is None
+    taxes = [one["Transaction"]["TaxAmounts"][0]["Tax"] for one in (sold, coffee, rest)]
+    assert taxes == [Decimal("20.80"), Decimal("4.96"), Decimal("15.84")]
+    assert "Taxes" in taken
 
 
 def test_the_last_payment_of_that_guide_is_completed_with_its_signature(stage: str) -> None:

@@ -66,6 +66,7 @@ EXPIRING = {
     "`sequences`, wrong cards": f"{period(wrong_cards.COUNTED_FOR)} after the last request that named a card",
     "`sequences`, offline sales": period(unique_names.NUMBERS_KEPT_FOR),
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
+    "`sequences`, receipts later": period(outbox.KEPT_FOR),
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
     "`events`": period(events.KEPT_FOR),
 }

@@ -1,0 +1,57 @@
+"""Goods with taxes, which some scenarios sell: the lines of payments and returns.
+
+Every payment sells two coffees and a cake. Its amount decides their prices. Some returns name a coffee.
+"""
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from chalicelib.domain.price_list import Tax
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.simulation.scenario_script import Act
+
+TAXES = (Tax(code="VAT15", name="VAT", rate=Decimal(15)), Tax(code="Levy", name="Levy", rate=Decimal("2.1")))
+COFFEES = 2  # in each payment
+
+
+def coffee(amount: int) -> int:
+    """Return the price of a coffee in a payment of this amount: equal for amounts that differ by a cent."""
+    return amount // 10 * 3
+
+
+def lines_of(amount: int) -> dict[str, Any]:
+    """Return the lines of a payment; its sum is the amount."""
+    cake = amount - COFFEES * coffee(amount)
+    return _lines(("Coffee", coffee(amount), COFFEES, ["vat15"]), ("Cake", cake, 1, ["VAT15", "LEVY", "OTHER"]))
+
+
+def returned_line(amount: int) -> dict[str, Any]:
+    """Return the line of a return of this amount: one coffee."""
+    return _lines(("Coffee", amount, 1, []))
+
+
+def _lines(*lines: tuple[str, int, int, list[str]]) -> dict[str, Any]:
+    return {
+        "AuxData": {
+            "Purchases": [
+                {"Title": title, "Price": f"{price / 100:.2f}", "Quantity": str(quantity), "TaxCode": codes}
+                for title, price, quantity, codes in lines
+            ]
+        }
+    }
+
+
+def sell_goods(acts: "Sequence[Act]") -> None:
+    """Let all payments of a scenario sell goods, and about every second return of a part give back one coffee."""
+    paid = {act.label: act.facts["amount"] for act in reversed(acts) if act.kind == "pay"}
+    for act in acts:
+        if act.kind in {"pay", "sign"}:
+            act.facts["goods"] = True
+        elif act.kind == "reverse" and act.facts["mode"] == "return" and act.facts.get("amount") and act.label in paid:
+            wish = f"{act.facts.get('id')}{act.facts.get('time')}{act.facts['amount']}"
+            if crc32(wish.encode()) % 2:
+                act.facts.update(amount=coffee(paid[act.label]), coffee=True)
