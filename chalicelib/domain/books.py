@@ -11,7 +11,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 
 MOST_ENTRIES = 20_000
-SALES, RETURNS, CLEARING = "sales", "returns", "clearing"
+SALES, RETURNS, CLEARING, TAX = "sales", "returns", "clearing", "tax"
 ACCOUNT_OF = {
     KINDS[InputType.CASH].acquirer: "cash",
     KINDS[InputType.POSTPAID].acquirer: "receivable",
@@ -37,6 +37,8 @@ class BookEntry(Record):
     taken: Decimal
     reversals: int  # those that gave money back
     given_back: Decimal
+    tax_taken: Decimal = Decimal()  # the part of the taken money that is tax, when entries split it off
+    tax_given_back: Decimal = Decimal()
 
     @property
     def code(self) -> str:
@@ -47,25 +49,28 @@ class BookEntry(Record):
     def postings(self) -> Sequence[Posting]:
         """Return the postings, which sum to zero. The taken and the returned money are never netted."""
         tender = ACCOUNT_OF.get(self.tender, CLEARING)
+        taken, tax = self.taken, self.tax_taken
+        given_back, tax_back = self.given_back, self.tax_given_back
         pairs = (
-            ("payment", self.payments, self.taken, tender, SALES),
-            ("reversal", self.reversals, self.given_back, RETURNS, tender),
+            ("payment", self.payments, ((tender, taken), (SALES, tax - taken), (TAX, -tax))),
+            ("reversal", self.reversals, ((RETURNS, given_back - tax_back), (TAX, tax_back), (tender, -given_back))),
         )
         return [
             Posting(account, amount, f"{count} {word}" if count == 1 else f"{count} {word}s")
-            for word, count, moved, debit, credit in pairs
-            if moved
-            for account, amount in ((debit, moved), (credit, -moved))
+            for word, count, amounts in pairs
+            for account, amount in amounts
+            if amount
         ]
 
 
-def entries_of(moved: Iterable[Moved]) -> list[BookEntry]:
+def entries_of(moved: Iterable[Moved], *, splits_tax: bool = False) -> list[BookEntry]:
     """Return one entry for each day, currency and tender with moved money, in this order.
 
-    Raise PERIOD_TOO_LONG for more than `MOST_ENTRIES`.
+    With `splits_tax`, the tax in the money has postings of its own. Raise PERIOD_TOO_LONG for more than `MOST_ENTRIES`.
     """
     counts = Counter[tuple[date, str, str, bool]]()
     money = defaultdict[tuple[date, str, str, bool], Decimal](Decimal)
+    tax = defaultdict[tuple[date, str, str, bool], Decimal](Decimal)
     entries: set[tuple[date, str, str]] = set()
     for one in moved:
         if one.amount_minor == 0:
@@ -75,11 +80,17 @@ def entries_of(moved: Iterable[Moved]) -> list[BookEntry]:
         is_reversal = counter.reverse_mode != 0
         counts[*key, is_reversal] += one.number
         money[*key, is_reversal] += Decimal(one.amount_minor).scaleb(-counter.digits)
+        if splits_tax:
+            tax[*key, is_reversal] += Decimal(sum(part.tax_minor for part in one.taxes)).scaleb(-counter.digits)
         entries.add(key)
         if len(entries) > MOST_ENTRIES:
             raise too_many(MOST_ENTRIES, "entries")
     return [
-        BookEntry(*key, counts[*key, False], money[*key, False], counts[*key, True], money[*key, True])
+        BookEntry(
+            *(*key, counts[*key, False], money[*key, False], counts[*key, True], money[*key, True]),
+            tax_taken=tax[*key, False],
+            tax_given_back=tax[*key, True],
+        )
         for key in sorted(entries)
     ]
 

@@ -73,7 +73,8 @@ def moved_counters(when: str, moved_minor: int, taxes: Sequence[TaxAmount]) -> C
         return {}
     numbers = {f"{MONEY if moved_minor > 0 else GIVEN_BACK}{when}": abs(moved_minor), f"{MOVED}{when}": 1}
     for (gross, tax), amount in zip(GROSS_AND_TAX, taxes, strict=False):
-        numbers |= {f"{gross}{when}": amount.gross_minor, f"{tax}{when}": amount.tax_minor}
+        named = {f"{gross}{when}": amount.gross_minor, f"{tax}{when}": amount.tax_minor}
+        numbers |= {name: minor for name, minor in named.items() if minor}
     return numbers
 
 

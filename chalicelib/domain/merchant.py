@@ -39,6 +39,20 @@ class MerchantSnapshot(Record):
     mid: str | None = None  # the terminal's
     logo_key: str | None = None
 
+    @property
+    def tax_number(self) -> str | None:
+        """Return its tax number, None for a text such as a dash."""
+        return self.tax_id if _says_something(self.tax_id) else None
+
+    @property
+    def can_invoice(self) -> bool:
+        """Return whether it has all that a tax invoice says of the seller: a name, an address and a tax number."""
+        return all(map(_says_something, (self.name, self.address, self.tax_id)))
+
+
+def _says_something(text: str | None) -> bool:
+    return any(map(str.isalnum, text or ""))
+
 
 class Merchant(Record):
     """A stored merchant. `gmt` is its time zone in hours, fixed at creation; its business days are in that zone."""

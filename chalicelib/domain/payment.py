@@ -20,7 +20,7 @@ from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_u
 from chalicelib.domain.effective_settings import effective, is_enabled, was_on
 from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, taxes_of
+from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
@@ -37,6 +37,7 @@ from chalicelib.domain.transaction import (
     Transaction,
     Warned,
     language_of,
+    price_of,
     sums_of,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
@@ -195,6 +196,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
 def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Transaction:
     """Return the transaction of a payment: the common fields plus `decided`. Raise 202 when it fits no answer."""
     agent, merchant, terminal = till.agent, till.merchant, till.terminal
+    taxes = _taxes(order, till, decided["amount_minor"])
     facts = {
         "id": order.id,
         "client_id": merchant.id,
@@ -210,7 +212,8 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "fingerprint": fingerprint(order, agent.id),
         "raw_request": order.raw_request,
         "particulars": order.particulars,
-        "tax_amounts": _taxes(order, till, decided["amount_minor"]),
+        "tax_amounts": taxes,
+        "tax_invoice": False if taxes and _needs_buyer(order, till, decided["amount_minor"]) else None,
         "receipt": ReceiptContent(
             purchases=order.purchases,
             taxes=order.taxes,
@@ -237,6 +240,12 @@ def _taxes(order: PaymentOrder, till: Till, amount_minor: int) -> tuple[TaxAmoun
     else:
         lines = [TaxedLine(amount_minor, order.taxes.codes if order.taxes else ())]
     return taxes_of(lines, amount_minor, known)
+
+
+def _needs_buyer(order: PaymentOrder, till: Till, amount_minor: int) -> bool:
+    currency, is_cash = till.terminal.currency, order.input_type is InputType.CASH
+    price_minor = price_of(order.purchases, amount_minor, currency, is_cash=is_cash)
+    return needs_buyer(till.merchant.country_code, currency.code, price_minor)
 
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:

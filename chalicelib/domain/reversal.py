@@ -417,6 +417,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     needs_acquirer = KINDS[original.input_type].needs_acquirer
     returned = _returned(order, original)
     taxes = _taxes(returned, original, amount_minor)
+    gives_back = returned.quantities | named(taxes, original.tax_amounts)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
         original,
@@ -437,10 +438,9 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             pin_mode=original.result.pin_mode,
         ),
         completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
-        original=_original(
-            order, original, agent, amount_minor, returned.quantities | named(taxes, original.tax_amounts)
-        ),
+        original=_original(order, original, agent, amount_minor, gives_back),
         tax_amounts=taxes,
+        tax_invoice=original.is_invoiced if original.tax_amounts else None,
         reversals=Reversals(),
         card_entry=replace(original.card_entry, digest=None),
         amount_cash_got_minor=None,

@@ -8,6 +8,17 @@ from fractions import Fraction
 from chalicelib.domain.price_list import Tax
 from chalicelib.record import Record
 
+# The price of a sale, in minor units with its taxes, up to which the law of a country lets a tax invoice leave out the
+# buyer, and its currency. Countries that are not named have no such limit here.
+# ZA: Value-Added Tax Act 89 of 1991, section 20(4) and (5): R 5,000, in the currency of the Republic.
+WITHOUT_BUYER = {"ZA": ("ZAR", 500_000)}
+
+
+def needs_buyer(country: str, currency: str, price_minor: int) -> bool:
+    """Return whether a tax invoice of this country (alpha-2) must name the buyer, or may not be in this currency."""
+    own, most_minor = WITHOUT_BUYER.get(country, (currency, price_minor))
+    return currency != own or price_minor > most_minor
+
 
 class TaxAmount(Record):
     """A tax in an amount of money: `tax_minor` is contained in `gross_minor`, the part of the amount that has it."""

@@ -9,7 +9,7 @@ from decimal import Decimal, localcontext
 from enum import IntEnum, StrEnum
 
 from chalicelib.domain.merchant import MerchantSnapshot
-from chalicelib.domain.money import Currency, rounded
+from chalicelib.domain.money import Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
 from chalicelib.domain.taxes import TaxAmount
@@ -98,6 +98,17 @@ def sums_of(purchases: Sequence[Purchase], currency: Currency) -> tuple[int, int
     with localcontext(prec=PRECISION):
         exact = sum((purchase.total for purchase in purchases), Decimal())
     return sum(rounded(purchase.total, currency) for purchase in purchases), rounded(exact, currency)
+
+
+def price_of(purchases: Sequence[Purchase], amount_minor: int, currency: Currency, *, is_cash: bool) -> int:
+    """Return the price of the goods that an amount pays, in minor units: it is their sum if only a part was paid.
+
+    An amount that equals the sum but for rounding, in cash to a coin, is the price.
+    """
+    sums = sums_of(purchases, currency) if purchases else (amount_minor,)
+    coin = smallest_coin(currency) if is_cash else 1
+    is_rounded = min(sums) - coin < amount_minor < max(sums) + coin
+    return amount_minor if is_rounded else max(sums)
 
 
 INLINE = {"inline": True}  # the record's fields are stored as attributes of the containing item
@@ -383,6 +394,8 @@ class Transaction(Record):
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
     receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)
     tax_amounts: tuple[TaxAmount, ...] = ()
+    # Whether the payment's receipt is a tax invoice, also in its reversals. None: it is one if there are taxes.
+    tax_invoice: bool | None = None
     card: CardDetails | None = None
     card_entry: CardEntry = field(default_factory=CardEntry, metadata=INLINE)
     result: Result = field(default_factory=Result, metadata=INLINE)
@@ -407,6 +420,13 @@ class Transaction(Record):
     def is_being_erased(self) -> bool:
         """Return whether the erasure of its payer's data is unfinished."""
         return self.erasure not in {None, Erasure.DONE}
+
+    @property
+    def is_invoiced(self) -> bool:
+        """Return whether its receipt is a tax invoice; of a reversal, whether its payment's is one."""
+        final = Phase.REVERSAL_APPROVED if self.is_reversal else Phase.APPROVED
+        of_taxes = bool(self.tax_amounts) if self.tax_invoice is None else self.tax_invoice
+        return of_taxes and self.phase is final and self.merchant.can_invoice
 
     @property
     def counts_at(self) -> datetime:

@@ -1,10 +1,10 @@
 """Receipts: their content, and their words in each language. The other modules write it as text, HTML and SMS."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from chalicelib.domain import money
@@ -12,6 +12,7 @@ from chalicelib.domain.business_days import to_local
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import (
     PRECISION,
     EmvData,
@@ -20,6 +21,7 @@ from chalicelib.domain.transaction import (
     Taxes,
     Transaction,
     language_of,
+    price_of,
     sums_of,
 )
 from chalicelib.record import Record
@@ -73,6 +75,7 @@ class Receipt(Record):
     facts: tuple[Fact, ...]
     lines: tuple[Line, ...]
     totals: tuple[Fact, ...]  # the first is the total that people look for
+    taxes: tuple[Fact, ...]  # the name and rate of each tax, and its amounts
     payment: tuple[Fact, ...]
     notes: tuple[str, ...]
 
@@ -90,10 +93,10 @@ def receipt_of(transaction: Transaction) -> Receipt:
 
 def _receipt(transaction: Transaction, words: Words) -> Receipt:
     merchant = transaction.merchant
-    title = words[f"{kind_of(transaction)}_title"]
+    title = words[f"{document_of(transaction)}_title"]
     name = one_line(merchant.name)
     totals = _present(_totals(transaction, words))
-    tax_id = words["tax_id"].format(number=merchant.tax_id) if merchant.tax_id else None
+    tax_id = words["tax_id"].format(number=merchant.tax_number) if merchant.tax_number else None
     notes = (
         transaction.particulars.description,
         words["not_completed"] if transaction.phase is Phase.AWAITING_COMPLETION else None,
@@ -102,16 +105,32 @@ def _receipt(transaction: Transaction, words: Words) -> Receipt:
     return Receipt(
         language=transaction.receipt.language,
         subject=words["subject"].format(title=title, merchant=name, amount=totals[0][1]),
-        title=title.upper(),
+        title=title if transaction.is_invoiced else title.upper(),  # an invoice has the words of the law
         merchant=name,
         logo_key=merchant.logo_key,
         letterhead=_each_on_one_line(merchant.address, merchant.phone, tax_id),
         facts=_present(_facts(transaction, words)),
-        lines=tuple(_line(purchase, transaction, words) for purchase in transaction.receipt.purchases),
+        lines=_lines(transaction, words),
         totals=totals,
+        taxes=tuple(taxes_in(transaction, words, partial(_amount, transaction=transaction, words=words))),
         payment=_present(_payment(transaction, words)),
         notes=_each_on_one_line(*notes),
     )
+
+
+def document_of(transaction: Transaction) -> str:
+    """Return invoice, credit, payment, cancel or return, the prefix of its words' keys."""
+    if not transaction.is_invoiced:
+        return kind_of(transaction)
+    return "credit" if transaction.is_reversal else "invoice"
+
+
+def taxes_in(transaction: Transaction, words: Words, amount: Callable[[int], str]) -> Iterator[Fact]:
+    """Yield each tax of a merchant with a tax number: its name and rate, and its amounts, written by `amount`."""
+    for tax in _printed_taxes(transaction):
+        if tax.gross_minor or tax.tax_minor:
+            amounts = words["tax_amounts"].format(gross=amount(tax.gross_minor), tax=amount(tax.tax_minor))
+            yield _named(tax, words), amounts
 
 
 def kind_of(transaction: Transaction) -> str:
@@ -135,9 +154,10 @@ def _present(facts: list[tuple[str, str | None]]) -> tuple[Fact, ...]:
 
 
 def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
+    document = document_of(transaction)
     return [
-        (words["number"], transaction.invoice),
-        (words["original_number"], transaction.original.invoice),
+        (words.get(f"{document}_number", words["number"]), transaction.invoice),
+        (words.get(f"{document}_original_number", words["original_number"]), transaction.original.invoice),
         (words["date"], time_of(transaction, words)),
         (words["tid"], transaction.terminal_name),
         (words["mid"], transaction.merchant.mid),
@@ -146,30 +166,26 @@ def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None
 
 
 def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
-    lines_minor, goods_minor = sums_of(transaction.receipt.purchases, transaction.currency)
-    difference = transaction.amount_minor - lines_minor if transaction.receipt.purchases else 0
-    is_rounding = _is_rounding(transaction, lines_minor, goods_minor)
-    goods_minor = max(lines_minor, goods_minor)
+    purchases, amount_minor, currency = transaction.receipt.purchases, transaction.amount_minor, transaction.currency
+    lines_minor, _ = sums_of(purchases, currency)
+    difference = amount_minor - lines_minor if purchases else 0
+    price_minor = price_of(purchases, amount_minor, currency, is_cash=transaction.input_type is InputType.CASH)
+    is_rounding = price_minor == amount_minor
     got = None if transaction.is_reversal else transaction.amount_cash_got_minor
     taxes = transaction.receipt.taxes or Taxes()
+    counted = {tax.code.lower() for tax in _printed_taxes(transaction)}
     return [
         (
             words[f"{kind_of(transaction)}_total"].format(currency=transaction.currency.code),
             _amount(transaction.amount_minor, transaction, words),
         ),
-        (words["purchases"], _number(goods_minor, transaction, words) if difference and not is_rounding else None),
+        (words["purchases"], _number(price_minor, transaction, words) if difference and not is_rounding else None),
         (words["rounding"], _number(difference, transaction, words) if difference and is_rounding else None),
         (words["cash"], None if got is None else _amount(got, transaction, words)),
         (words["change"], None if got is None else _amount(got - transaction.amount_minor, transaction, words)),
-        (words["taxes"], ", ".join(taxes.codes)),
+        (words["taxes"], ", ".join(code for code in taxes.codes if code.lower() not in counted)),
         (words["tax_scheme"], taxes.scheme),
     ]
-
-
-def _is_rounding(transaction: Transaction, *sums_minor: int) -> bool:
-    """Return whether the amount is the sum of the lines but for rounding, in cash to a coin."""
-    coin = money.smallest_coin(transaction.currency) if transaction.input_type is InputType.CASH else 1
-    return min(sums_minor) - coin < transaction.amount_minor < max(sums_minor) + coin
 
 
 def _payment(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
@@ -187,14 +203,45 @@ def _payment(transaction: Transaction, words: Words) -> list[tuple[str, str | No
     ]
 
 
-def _line(purchase: Purchase, transaction: Transaction, words: Words) -> Line:
+def _printed_taxes(transaction: Transaction) -> Sequence[TaxAmount]:
+    """Return the taxes to print: without a tax number a seller may charge none."""
+    return transaction.tax_amounts if transaction.merchant.tax_number else ()
+
+
+def _named(tax: TaxAmount, words: Words) -> str:
+    """Return the name and rate of a tax: VAT 15 %."""
+    return words["tax"].format(name=one_line(tax.name), rate=number(tax.rate.normalize(), words))
+
+
+def _lines(transaction: Transaction, words: Words) -> tuple[Line, ...]:
+    lines = zip(transaction.receipt.purchases, _taxes_of_lines(transaction, words), strict=True)
+    return tuple(_line(purchase, taxes, transaction, words) for purchase, taxes in lines)
+
+
+def _line(purchase: Purchase, taxes: str, transaction: Transaction, words: Words) -> Line:
     quantity = number(purchase.quantity.normalize(), words)
     return Line(
         title=one_line(purchase.title),
-        detail=f"  {quantity} x {_exact(purchase.price, transaction, words)}",
+        detail=f"{quantity} x {_exact(purchase.price, transaction, words)}",
         amount=_number(money.rounded(purchase.total, transaction.currency), transaction, words),
-        taxes=one_line(words["tax_code"].format(codes=", ".join(purchase.tax_codes))) if purchase.tax_codes else "",
+        taxes=taxes,
     )
+
+
+def _taxes_of_lines(transaction: Transaction, words: Words) -> list[str]:
+    """Return a text for each line: its counted taxes, unless all lines have the same, and the codes of the others."""
+    purchases = transaction.receipt.purchases
+    if transaction.is_reversal and transaction.tax_invoice is not None:
+        return ["" for _ in purchases]  # a returned line has the taxes of the sold one, and its own codes mean nothing
+    counted = {tax.code.lower(): _named(tax, words) for tax in _printed_taxes(transaction)}
+    names = [[name for code, name in counted.items() if code in map(str.lower, one.tax_codes)] for one in purchases]
+    if all(one == names[0] for one in names):
+        names = [[] for _ in purchases]
+    texts = []
+    for purchase, known in zip(purchases, names, strict=True):
+        others = ", ".join(code for code in purchase.tax_codes if code.lower() not in counted)
+        texts.append(one_line(", ".join([*known, *([words["tax_code"].format(codes=others)] if others else [])])))
+    return texts
 
 
 def _amount(amount_minor: int, transaction: Transaction, words: Words) -> str:

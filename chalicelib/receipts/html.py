@@ -23,11 +23,12 @@ FAINT = "text-align:center;font-size:14px;color:#5a6068;overflow-wrap:anywhere"
 NOTE = f"{FAINT};padding-top:14px"
 TITLE = "text-align:center;padding:14px 0 10px;font-weight:700;letter-spacing:2px"
 BOUGHT = "padding-top:3px;overflow-wrap:anywhere"
-TAXES = "font-size:14px;color:#5a6068;overflow-wrap:anywhere"
+TAXES = "padding-top:3px;font-size:14px;color:#5a6068;overflow-wrap:anywhere"
 RULE_ROW, RULE_LINE = "padding:8px 0", "border-top:1px dashed #b6bbc2"
 ROW = "width:100%;border-collapse:collapse"
 LABEL = "padding:3px 12px 3px 0;vertical-align:top;color:#5a6068;white-space:nowrap"
 VALUE = "padding:3px 0;vertical-align:top;text-align:right;overflow-wrap:anywhere"
+ABOVE = "padding:3px 0;color:#5a6068;overflow-wrap:anywhere"
 BELOW = "padding:0 0 3px;text-align:right;overflow-wrap:anywhere"
 SIZES = ("font-size:12px", "font-size:14px", "font-size:16px", "font-size:20px;font-weight:700;color:#1a1c1f")
 SMALL, FINE, PLAIN, LARGE = SIZES
@@ -36,7 +37,7 @@ ROOM = {FINE: 38, PLAIN: 32, LARGE: 24}  # letters for a label and its value on 
 # Every style of a receipt. A page that shows one can allow exactly these by their hashes.
 STYLES = frozenset((
     *(SCREEN, PAPER, LOGO_ROW, LOGO, NAME, FAINT, NOTE, TITLE, BOUGHT, TAXES, RULE_ROW, RULE_LINE, ROW),
-    *(f"{place};{size}" for place in (LABEL, VALUE, BELOW) for size in SIZES),
+    *(f"{place};{size}" for place in (LABEL, VALUE, ABOVE, BELOW) for size in SIZES),
 ))  # fmt: skip
 PAGE = (
     '<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
@@ -62,6 +63,7 @@ def as_html(receipt: Receipt, logo: str | None = None) -> str:
         RULE,
         _pair(total, LARGE),
         *(_pair(fact, PLAIN) for fact in totals),
+        *(_whole(" ".join(tax), TAXES) for tax in receipt.taxes),
         RULE,
         *(_pair(fact, FINE) for fact in receipt.payment),
         *(_whole(note, NOTE) for note in receipt.notes),
@@ -75,17 +77,15 @@ def _whole(text: str, style: str) -> str:
 
 def _line(line: Line) -> str:
     taxes = _whole(line.taxes, TAXES) if line.taxes else ""
-    return _whole(line.title, BOUGHT) + _pair((line.detail.strip(), line.amount), FINE) + taxes
+    return _whole(line.title, BOUGHT) + _pair((line.detail, line.amount), FINE) + taxes
 
 
 def _pair(fact: Fact, size: str) -> str:
     label, value = fact
-    fits = width_of(label) + width_of(value) <= ROOM[size]
-    named = _cell(label, f"{LABEL};{size}")
-    if fits:
-        return PAIR.format(rows=f"<tr>{named}{_cell(value, f'{VALUE};{size}')}</tr>")
+    if width_of(label) + width_of(value) <= ROOM[size]:
+        return PAIR.format(rows=f"<tr>{_cell(label, f'{LABEL};{size}')}{_cell(value, f'{VALUE};{size}')}</tr>")
     smaller = SMALL if size == FINE else size  # so that a transaction's ID fits on a line
-    return PAIR.format(rows=f"<tr>{named}</tr>{_whole(value, f'{BELOW};{smaller}')}")
+    return PAIR.format(rows=_whole(label, f"{ABOVE};{size}") + _whole(value, f"{BELOW};{smaller}"))
 
 
 def _cell(text: str, style: str) -> str:

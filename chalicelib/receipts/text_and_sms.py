@@ -3,14 +3,14 @@
 from chalicelib.domain import money
 from chalicelib.domain.printed_text import beginning, one_line, width_of, without_last
 from chalicelib.domain.transaction import Transaction
-from chalicelib.receipts.content import Fact, Receipt, kind_of, number, time_of, words_of
+from chalicelib.receipts.content import Fact, Receipt, Words, kind_of, number, taxes_in, time_of, words_of
 
 WIDTH = 40  # columns of a receipt printer
 
 
 def as_text(receipt: Receipt) -> str:
     """Return the receipt as plain text, with lines of at most `WIDTH` columns."""
-    heading = [receipt.merchant.upper(), *receipt.letterhead]
+    heading = [receipt.merchant, *receipt.letterhead]
     rule = "-" * WIDTH
     blocks = [
         [_centred(line) for text in heading for line in _wrapped(text)],
@@ -20,9 +20,15 @@ def as_text(receipt: Receipt) -> str:
         [
             text
             for line in receipt.lines
-            for text in [*_wrapped(line.title), *_pair(line.detail, line.amount), *_wrapped(line.taxes, indent="  ")]
+            for text in [
+                *_wrapped(line.title),
+                *_pair(line.detail, line.amount, indent="  "),
+                *_wrapped(line.taxes, indent="  "),
+            ]
         ],
-        [rule, *_lines(receipt.totals), rule, *_lines(receipt.payment), ""],
+        [rule, *_lines(receipt.totals)],
+        [line for label, amounts in receipt.taxes for line in _sentence(label, amounts)],
+        [rule, *_lines(receipt.payment), ""],
         [_centred(line) for note in receipt.notes for line in _wrapped(note)],
     ]
     return "\n".join(line for block in blocks for line in block) + "\n"
@@ -55,11 +61,18 @@ def _on_the_right(text: str, width: int) -> str:
     return " " * (width - width_of(text)) + text
 
 
-def _pair(label: str, value: str) -> list[str]:
+def _pair(label: str, value: str, indent: str = "") -> list[str]:
     """Return a label on the left and its value on the right, on separate lines if they are too long for one."""
-    if width_of(label) + 1 + width_of(value) <= WIDTH:
-        return [label + _on_the_right(value, WIDTH - width_of(label))]
-    return [label, *(_on_the_right(line, WIDTH) for line in _wrapped(value))]
+    left = indent + label
+    if width_of(left) + 1 + width_of(value) <= WIDTH:
+        return [left + _on_the_right(value, WIDTH - width_of(left))]
+    return [*_wrapped(label, indent), *(_on_the_right(line, WIDTH) for line in _wrapped(value))]
+
+
+def _sentence(label: str, value: str) -> list[str]:
+    """Return a label and its value next to each other, on separate lines if they are too long for one."""
+    whole = f"{label} {value}"
+    return [whole] if width_of(whole) <= WIDTH else _pair(label, value)
 
 
 # 3GPP TS 23.038: one message holds 160 of these letters, and some count twice. A text with any other letter is sent as
@@ -74,15 +87,12 @@ SHORTEST_NAME = 10  # the merchant's name keeps at least so many letters
 
 
 def as_sms(transaction: Transaction) -> str:
-    """Return the receipt in one SMS, or two if its letters require it. The merchant's name is shortened first.
-
-    The currency is shown by its code, because a sign could halve the room in the message.
-    """
-    words, currency = words_of(transaction.receipt.language), transaction.currency
+    """Return the receipt in one SMS, or two if its letters require it. The merchant's name is shortened first."""
+    words = words_of(transaction.receipt.language)
     last4 = transaction.card.last4 if transaction.card else None
     facts = words["sms"].format(
         done=words[f"{kind_of(transaction)}_done"],
-        amount=f"{currency.code} {number(money.from_minor(transaction.amount_minor, currency), words, grouped=False)}",
+        amount=_amount(transaction.amount_minor, transaction, words),
         means=words["card"].format(last4=last4) if last4 else words[f"kind_{transaction.input_type:d}"].lower(),
         time=time_of(transaction, words),
         number=one_line(transaction.invoice),
@@ -93,7 +103,29 @@ def as_sms(transaction: Transaction) -> str:
             name = without_last(name)
         else:
             facts = without_last(facts)
-    return name + facts
+    return _with_taxes(name + facts, transaction, words)
+
+
+def _with_taxes(text: str, transaction: Transaction, words: Words) -> str:
+    """Return a message with its taxes and the tax number, as many as fit into no further message."""
+
+    def amount(minor: int) -> str:
+        return _amount(minor, transaction, words)
+
+    taxes = [" ".join(tax) for tax in taxes_in(transaction, words, amount)]
+    tax_id = words["tax_id"].format(number=one_line(transaction.merchant.tax_number or ""))
+    for fact in (*taxes, tax_id) if taxes else ():
+        longer = f"{text}, {fact}"
+        if not _fits(longer) or PLAIN.issuperset(longer) != PLAIN.issuperset(text):
+            break
+        text = longer
+    return text
+
+
+def _amount(amount_minor: int, transaction: Transaction, words: Words) -> str:
+    """Return an amount with the code of its currency, because a sign could halve the room in the message."""
+    currency = transaction.currency
+    return f"{currency.code} {number(money.from_minor(amount_minor, currency), words, grouped=False)}"
 
 
 def _fits(text: str) -> bool:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 
-from chalicelib.domain.books import CLEARING, RETURNS, SALES, BookEntry, Posting, too_many
+from chalicelib.domain.books import CLEARING, RETURNS, SALES, TAX, BookEntry, Posting, too_many
 from chalicelib.domain.printed_text import JOINER, NON_JOINER
 from chalicelib.errors import Check, Finding, invalid
 from chalicelib.record import Record
@@ -72,7 +72,15 @@ def _is_printable(name: str) -> bool:
     return name.replace(JOINER, "").replace(NON_JOINER, "").isprintable()
 
 
-TYPES_IN_HLEDGER = {"cash": "C", CLEARING: "A", "receivable": "A", "prepaid": "L", SALES: "R", RETURNS: "R"}
+TYPES_IN_HLEDGER = {
+    "cash": "C",
+    CLEARING: "A",
+    "receivable": "A",
+    "prepaid": "L",
+    SALES: "R",
+    RETURNS: "R",
+    TAX: "L",
+}
 KNOWN_TO_HLEDGER = re.compile(
     r"(assets?|liabilit(y|ies)|debts?|equity|(income|revenue)s?|expenses?)(:.*)?", re.IGNORECASE
 )

@@ -14,7 +14,7 @@ from chalicelib.schemas.history import ListHistory
 COLUMNS = (
     *("Date", "ID", "Kind", "OriginalID", "InputType", "AcquirerCode", "State", "Substate", "Amount"),
     *("AmountRequested", "Currency", "AgentID", "Agent", "Terminal", "Invoice", "RRN", "ApprovalCode", "Card"),
-    *("ExtID", "Description", "InputTypeText", "StateText", "Zone"),
+    *("ExtID", "Description", "InputTypeText", "StateText", "Zone", "TaxTotal", "TaxText"),
 )
 
 
@@ -39,6 +39,7 @@ class BookAccounts(Request):
     clearing: Text | None = None
     receivable: Text | None = None
     prepaid: Text | None = None
+    tax: Text | None = None
     tax_rate: Text | None = None
 
     @property
@@ -83,7 +84,21 @@ def row_of(entry: HistoryEntry, shown: Shown, words: Mapping[str, str], gmt: int
         words[f"kind_{counter.input_type}"],
         words[f"state_{shown.substate}_{shown.status.lower()}"],
         f"UTC{gmt:+03d}:00",
+        *_taxes(entry),
     ]
+
+
+def _taxes(entry: HistoryEntry) -> tuple[str, str]:
+    """Return the tax in the moved money, and each tax with the amount that has it. Those of a reversal have a minus."""
+    if not entry.moved_taxes:
+        return "", ""
+    digits, sign = entry.counter.digits, -1 if entry.moved_minor < 0 else 1
+    texts = [
+        f"{one.code} {one.rate.normalize():f} % {_amount(sign * one.tax_minor, digits)} "
+        f"of {_amount(sign * one.gross_minor, digits)}"
+        for one in entry.moved_taxes
+    ]
+    return _amount(sign * sum(one.tax_minor for one in entry.moved_taxes), digits), neutral("; ".join(texts))
 
 
 def neutral(text: str) -> str:

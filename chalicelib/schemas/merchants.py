@@ -76,6 +76,7 @@ class _Merchant(Context):
     state: State | None = None
     client_source: Text | None = None
     tax_system_id: Identifier | None = None
+    tax_id: Text | None = None
     support_curator_id: Identifier | None = None
     origin_curator_id: Identifier | None = None
     cash_register_curator_id: Identifier | None = None
@@ -103,7 +104,6 @@ class CreateMerchant(_Merchant):
     send_welcome_email: bool | None = None
     hunter_id: Identifier | None = None
     client_type: Annotated[int, one_of(CLIENT_TYPES)] | None = None
-    tax_id: Text | None = None
     image_avatar: Image | None = None
     sbp: JsonObject | None = None
 

@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 from io import BytesIO
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.books import entries_of
+from chalicelib.domain.books import TAX, entries_of
 from chalicelib.domain.business_days import Period, business_day, period_of
 from chalicelib.errors import Check, Finding, invalid
 from chalicelib.gateways import files
@@ -29,7 +29,8 @@ def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
     form = FORMATS[body.format]
     findings = findings_in(form, body.accounts)
     period = _period(body, business_day(now, scope.gmt), findings)
-    entries = entries_of(CountedPages(takings.by_day(scope.client_id, period, scope.agent_id), MOST_PAGES))
+    pages = CountedPages(takings.by_day(scope.client_id, period, scope.agent_id), MOST_PAGES)
+    entries = entries_of(pages, splits_tax=TAX in body.accounts.given)
     content = form.write(entries, body.accounts.given).encode()
 
     name = f"exports/{scope.client_id}/{new_guid()}.{form.suffix}"

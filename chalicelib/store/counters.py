@@ -29,6 +29,7 @@ from chalicelib.store.table import (
     Write,
     decode,
     item_pages,
+    items_of,
     range_of_prefix,
     set_attributes,
     update,
@@ -70,17 +71,18 @@ def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
     return _add(slots_key(client_id, entry), slot_counters(entry.at, entry.moved_minor, entry.taxes), entry)
 
 
-def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:
+def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters, taxes: Sequence[Tax]) -> Write:
     """Return the write that sets counters to `after`. It raises CounterChangedError unless they are still `before`.
 
-    None stands for a missing number. The condition of `AT_ONCE` counters stays below DynamoDB's limits: 4 KB and 300
-    operators.
+    None stands for a missing number. The key decides the `taxes` of its numbers, so they are set in any case. The
+    condition of `AT_ONCE` counters stays below DynamoDB's limits: 4 KB and 300 operators.
     """
     as_read = " AND ".join(
         f"attribute_not_exists(#{name})" if before[name] is None else f"#{name} = :was{name}" for name in after
     )
-    values = {**after, **{f"was{name}": number for name, number in before.items() if number is not None}}
-    return update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError())
+    sets = {**after, TAXES: taxes} if taxes else after
+    values = {**sets, **{f"was{name}": number for name, number in before.items() if number is not None}}
+    return update(key, set_attributes(sets), values, condition=as_read, otherwise=CounterChangedError())
 
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
@@ -146,8 +148,8 @@ def day_of_slots(at: str) -> int:
 
 def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
     """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key."""
-    for page in counter_pages(counters_range(client_id, month, prefix)):
-        yield from ((at, numbers) for at, numbers, _ in page)
+    found = items_of(counters_range(client_id, month, prefix))
+    yield from ((item["at"]["S"], numbers_in(item)) for item in found)
 
 
 def counters_range(client_id: int, month: str, prefix: str) -> Range:

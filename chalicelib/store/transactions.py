@@ -218,7 +218,7 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
     before, given_back = original.reversals, reversal.original.gives_back
     if given_back:
         changes.append("#given_back = :given_back")
-        values["given_back"] = _added(before.given_back, given_back)
+        values["given_back"] = added(before.given_back, given_back)
         conditions.append("#reversed_minor = :read")  # less when another reversal has failed since
         values["read"] = before.amount_minor
     if (follows_latest or given_back) and before.requested_id is None:
@@ -230,13 +230,13 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
     return update(key(original.id), expression, values, condition=condition, otherwise=RemainderChangedError())
 
 
-def _added(before: Mapping[str, Decimal] | None, more: Mapping[str, Decimal], sign: int = 1) -> dict[str, Decimal]:
+def added(before: Mapping[str, Decimal] | None, more: Mapping[str, Decimal], sign: int = 1) -> dict[str, Decimal]:
     """Return the returned lines and taxes with those of one more reversal, or without them (`sign` -1)."""
-    added = dict(before or {})
+    sums = dict(before or {})
     with localcontext(prec=PRECISION):
         for name, amount in more.items():
-            added[name] = added.get(name, Decimal()) + sign * amount
-    return added
+            sums[name] = sums.get(name, Decimal()) + sign * amount
+    return sums
 
 
 def release(reversal: Transaction, original: Transaction | None = None) -> Write:
@@ -254,11 +254,11 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
     else:
         changes += ["#reversed_minor = #reversed_minor - :amount", "#reversals = #reversals - :one"]
         values["one"] = 1
-        if original and reversal.original.gives_back:
-            given_back = original.reversals.given_back
+        given_back = original.reversals.given_back if original else None
+        if given_back and reversal.original.gives_back:
             changes.append("#given_back = :left")
             conditions.append("#given_back = :given_back")
-            values |= {"given_back": given_back, "left": _added(given_back, reversal.original.gives_back, sign=-1)}
+            values |= {"given_back": given_back, "left": added(given_back, reversal.original.gives_back, sign=-1)}
     payment, expression = key(reversal.original.id or ""), "SET " + ", ".join(changes)
     if original is None:
         return update(payment, expression, values)

@@ -181,8 +181,9 @@ def _counter_items(counters: Mapping[ItemKey, Counter[str]], taxes: Mapping[Item
     while group := dict(itertools.islice(remaining, BATCH)):
         stored = _stored(list(group))
         for key, increments in group.items():
-            numbers = increments + stored[key]
-            yield {**_wire(key), **taxes[key], **{name: {"N": str(number)} for name, number in numbers.items()}}
+            stored[key].update(increments)  # a sum of counters would leave out the negative ones
+            numbers = {name: {"N": str(number)} for name, number in stored[key].items()}
+            yield {**_wire(key), **taxes[key], **numbers}
 
 
 def _stored(keys: list[ItemKey]) -> dict[ItemKey, Counter[str]]:

@@ -47,6 +47,7 @@ from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
+from infra.operator.damage import UNREADABLE
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
@@ -294,7 +295,10 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
         sys.exit(f"There is no merchant {options.merchant}.")
     for merchant in chosen:
         for month in [options.month] if options.month else months_of(merchant, clock.now()):
-            outcome = rebuild(merchant.id, month)
+            try:
+                outcome = rebuild(merchant.id, month)
+            except UNREADABLE:
+                sys.exit(f"merchant {merchant.id}, {month}: an item is unreadable: run the command restore.")
             for one in outcome.mended:
                 print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
             corrected += len(outcome.mended)

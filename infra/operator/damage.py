@@ -317,6 +317,8 @@ _OF_TRANSACTION = (
     "amount_minor",
     "created_at",
     "fingerprint",
+    "tax_amounts",
+    "gives_back",
 )
 _NOTHING = _only()
 

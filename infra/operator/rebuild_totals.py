@@ -1,6 +1,6 @@
 """Rebuild a merchant's totals from its transactions, while payments come in."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
@@ -10,9 +10,11 @@ from chalicelib.domain.business_days import Period, business_day
 from chalicelib.domain.counters import slot_counters, total_counters
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.payment import OFFLINE_FOR
+from chalicelib.domain.price_list import Tax
 from chalicelib.record import Record
 from chalicelib.store import counters, history, merchants, month_sums, sequences, transactions
-from chalicelib.store.table import BATCH, Write, commit, read_all, write_one
+from chalicelib.store.table import BATCH, Item, Write, commit, items_of, read_all, write_one
+from infra.operator.damage import UNREADABLE
 
 if TYPE_CHECKING:
     from chalicelib.domain.merchant import Merchant
@@ -25,7 +27,10 @@ AT_ONCE = 1000  # records in memory at a time
 
 
 class Difference(Record):
-    """A counter whose stored number differs from the transactions."""
+    """A counter whose stored number differs from the transactions.
+
+    For `taxes`, the number of taxes that its item names rightly.
+    """
 
     month: str
     at: str
@@ -33,6 +38,13 @@ class Difference(Record):
     stored: int
     counted: int
     exists: bool = True  # whether a number was stored
+
+
+class Counted(Record):
+    """The numbers of a counter, and the taxes that it names; None if they are unreadable."""
+
+    numbers: Counter[str]
+    taxes: Sequence[Tax] | None = ()
 
 
 class Outcome(Record):
@@ -53,9 +65,9 @@ def rebuild(client_id: int, month: str) -> Outcome:
     moving: list[Difference] = []
     for _ in range(ROUNDS):
         moving = []
-        for group in _differences(client_id, month):
+        for group, taxes in _differences(client_id, month):
             try:
-                commit(_correction(group), month_sums.outdate(client_id, month))
+                commit(_correction(group, taxes), month_sums.outdate(client_id, month))
             except counters.CounterChangedError:
                 moving += group
             else:
@@ -67,39 +79,57 @@ def rebuild(client_id: int, month: str) -> Outcome:
     return Outcome(tuple(mended), tuple(moving))
 
 
-def _correction(group: Sequence[Difference]) -> Write:
-    """Return the write that corrects the counters of one item."""
-    before = {one.name: one.stored if one.exists else None for one in group}
+def _correction(group: Sequence[Difference], taxes: Sequence[Tax]) -> Write:
+    """Return the write that corrects the counters of one item, which has these taxes."""
+    numbers = [one for one in group if one.name != counters.TAXES]
+    before = {one.name: one.stored if one.exists else None for one in numbers}
     key = counters.counters_key(group[0].month, group[0].at)
-    return counters.correction(key, before, {one.name: one.counted for one in group})
+    return counters.correction(key, before, {one.name: one.counted for one in numbers}, taxes)
 
 
-def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
-    """Yield the counters that differ, grouped by item; a group fits into one correction."""
-    stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
+def _differences(client_id: int, month: str) -> Iterator[tuple[list[Difference], Sequence[Tax]]]:
+    """Yield the counters that differ, grouped by item, with its taxes; a group fits into one correction."""
+    stored: dict[str, Counted] = {}
     for prefix in (counters.TOTAL, counters.SLOTS):
-        stored.update((at, Counter(numbers)) for at, numbers in counters.read_counters(client_id, month, prefix))
+        found = items_of(counters.counters_range(client_id, month, prefix))
+        stored |= {item["at"]["S"]: Counted(Counter(counters.numbers_in(item)), _taxes_in(item)) for item in found}
     counted = _counted(client_id, month)
     for at in sorted(stored.keys() | counted.keys()):
-        yield from _groups(_differing(f"{client_id}#{month}", at, stored[at], counted[at]), counters.AT_ONCE)
+        one = counted.get(at, Counted(Counter()))
+        differing = _differing(f"{client_id}#{month}", at, stored.get(at, Counted(Counter())), one)
+        for group in _groups(differing, counters.AT_ONCE):
+            yield group, one.taxes or ()
 
 
-def _differing(partition: str, at: str, stored: Counter[str], counted: Counter[str]) -> list[Difference]:
-    return [
-        Difference(partition, at, name, stored[name], counted[name], name in stored)
-        for name in sorted(stored.keys() | counted.keys())
-        if stored[name] != counted[name]
+def _taxes_in(item: Item) -> Sequence[Tax] | None:
+    try:
+        return counters.taxes_in(item)
+    except UNREADABLE:
+        return None
+
+
+def _differing(partition: str, at: str, stored: Counted, counted: Counted) -> list[Difference]:
+    before, after = stored.numbers, counted.numbers
+    found = [
+        Difference(partition, at, name, before[name], after[name], name in before)
+        for name in sorted(before.keys() | after.keys())
+        if before[name] != after[name]
     ]
+    if counted.taxes and stored.taxes != counted.taxes:
+        named = sum(one == other for one, other in zip(stored.taxes or (), counted.taxes, strict=False))
+        found.append(Difference(partition, at, counters.TAXES, named, len(counted.taxes)))
+    return found
 
 
-def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
-    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+def _counted(client_id: int, month: str) -> dict[str, Counted]:
+    counted: dict[str, Counted] = {}
     for lines in _groups(history.of_month(client_id, month), AT_ONCE):
         records: list[Transaction | None] = read_all([transactions.key(line.id) for line in lines])
         for line in (entry_of(record) for record in records if record is not None):
-            total, slots = counters.total_key(client_id, line), counters.slots_key(client_id, line)
-            counted[str(total.key["at"])].update(total_counters(line.at, line.moved_minor, line.taxes))
-            counted[str(slots.key["at"])].update(slot_counters(line.at, line.moved_minor, line.taxes))
+            for key, numbers_of in ((counters.total_key, total_counters), (counters.slots_key, slot_counters)):
+                at = str(key(client_id, line).key["at"])
+                one = counted.setdefault(at, Counted(Counter(), counters.taxes_of(line)))
+                one.numbers.update(numbers_of(line.at, line.moved_minor, line.taxes))
     return counted
 
 

@@ -8,7 +8,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import field
 from datetime import date, datetime
+from decimal import Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chalicelib.domain.agent import Agent, Login
@@ -26,9 +29,11 @@ from chalicelib.store.table import (
     Item,
     Key,
     Value,
+    Write,
     commit,
     decode,
     read,
+    set_attributes,
     table_name,
     update,
     write_one,
@@ -43,17 +48,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-COUNTER = re.compile(r"[nmgk]?[0-9]{2}")
+COUNTER = re.compile(r"[a-zA-Z]?[0-9]{2}")
 NAMED = 5  # transactions in one line
 COUNTED = PENDING | {Phase.REVERSAL_APPROVED}
 
 
 class GivenBack(Record):
-    """The amounts and the count of a payment's reversals, and the last ones: requested, and approved."""
+    """The amounts and the count of a payment's reversals, and the last ones: requested, and approved.
+
+    `lines_and_taxes` is the sum of their `gives_back`, without zeros.
+    """
 
     amount_minor: int = 0
     reserved_minor: int = 0
     count: int = 0
+    lines_and_taxes: Mapping[str, Decimal] = field(default_factory=dict)
     requested: Transaction | None = None
     approved: Transaction | None = None
 
@@ -142,15 +151,22 @@ def _entry(item: Item) -> HistoryEntry | None:
 
 
 def _agree(own: HistoryEntry, entry: HistoryEntry) -> bool:
-    """Return whether the entry of a record has the same facts as a stored one, and a phase that may follow."""
+    """Return whether the entry of a record has the same facts as a stored one, and a phase that may follow.
+
+    An entry that the release before wrote has no taxes.
+    """
     phase = own.phase is None or entry.phase is None or own.phase in {entry.phase, *following(entry.phase)}
-    return phase and (own.counter, own.amount_minor) == (entry.counter, entry.amount_minor)
+    taxes = not entry.taxes or own.taxes == entry.taxes
+    return phase and taxes and (own.counter, own.amount_minor) == (entry.counter, entry.amount_minor)
 
 
 def _facts(entry: HistoryEntry) -> str:
     counter = entry.counter
     kind = f"ReverseMode {counter.reverse_mode}, " if counter.reverse_mode else ""
     made = f"{kind}InputType {counter.input_type}, {counter.acquirer}, agent {counter.agent_id}"
+    if entry.taxes:
+        taxes = (f"{one.code} {one.tax_minor} of {one.gross_minor}" for one in entry.taxes)
+        made += f", taxes in minor units: {'; '.join(taxes)}"
     return f"{entry.amount:f} {counter.currency} {entry.phase or 'without outcome'} ({made}, {entry.at:%Y-%m-%d %H:%M})"
 
 
@@ -168,7 +184,7 @@ def _follow_reversals(merchant_id: int | None, doubtful: Container[str], done: C
     for one in _transactions(merchant_id):
         if one.original.id:
             reversals[one.original.id].append(one)
-        elif one.reversals.amount_minor:
+        elif one.reversals.amount_minor or one.reversals.given_back:
             stored[one.id] = one
     suspects = [
         payment
@@ -218,18 +234,21 @@ def _given_back(reversals: Iterable[Transaction]) -> GivenBack:
         sum(one.amount_minor for one in counted),
         sum(one.amount_minor for one in counted if one.is_pending),
         len(counted),
+        _lines_and_taxes(one.original.gives_back for one in counted),
         in_order[-1] if in_order else None,
         next((one for one in reversed(counted) if not one.is_pending), None),
     )
 
 
+def _lines_and_taxes(parts: Iterable[Mapping[str, Decimal] | None]) -> Mapping[str, Decimal]:
+    added = reduce(transactions.added, (part for part in parts if part), dict[str, Decimal]())
+    return {name: amount for name, amount in added.items() if amount}
+
+
 def _differs(payment: Transaction, counted: GivenBack) -> bool:
     stored = payment.reversals
-    return (stored.amount_minor, stored.reserved_minor, stored.count) != (
-        counted.amount_minor,
-        counted.reserved_minor,
-        counted.count,
-    )
+    as_stored = (stored.amount_minor, stored.reserved_minor, stored.count, _lines_and_taxes([stored.given_back]))
+    return as_stored != (counted.amount_minor, counted.reserved_minor, counted.count, counted.lines_and_taxes)
 
 
 def _correct(payment: Transaction, reversals: Sequence[Transaction]) -> str | None:
@@ -247,21 +266,33 @@ def _correct(payment: Transaction, reversals: Sequence[Transaction]) -> str | No
     if surplus > 0 and not is_refused:
         amount = from_minor(surplus, payment.currency)
         return f"{payment.id}: a lost reversal gave back {amount:f} {payment.currency.code}, or tried to."
-    names = {"reversed_minor": counted.amount_minor, "reserved_minor": counted.reserved_minor}
-    names |= {"reversals": counted.count}
-    was = {"w_amount": stored.amount_minor, "w_reserved": stored.reserved_minor, "w_count": stored.count}
-    values: dict[str, Any] = dict(names)
+    try:
+        write_one(_correction(payment, counted))
+    except AlreadyExistsError:
+        return f"{payment.id}: a reversal came in: run the command again."
+    return None
+
+
+def _correction(payment: Transaction, counted: GivenBack) -> Write:
+    """Return the write of the counted amounts, which requires that the payment's amounts are as they were read."""
+    stored = payment.reversals
+    values: dict[str, Any] = {"reversed_minor": counted.amount_minor, "reserved_minor": counted.reserved_minor}
+    values |= {"reversals": counted.count}
+    was: dict[str, Any] = {"w_amount": stored.amount_minor, "w_reserved": stored.reserved_minor}
+    was |= {"w_count": stored.count}
+    unchanged = "#reversed_minor = :w_amount AND #reserved_minor = :w_reserved AND #reversals = :w_count"
+    if stored.given_back is not None:
+        was["w_given_back"] = stored.given_back
+        unchanged += " AND #given_back = :w_given_back"
+    else:
+        unchanged += " AND attribute_not_exists(#given_back)"
+    if counted.lines_and_taxes or stored.given_back is not None:
+        values["given_back"] = counted.lines_and_taxes
     if counted.requested:
         values["latest_reversal_id"] = counted.requested.id
     if counted.approved:
         values |= {"reverse_id": counted.approved.id, "reverse_invoice": counted.approved.invoice}
-    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
-    unchanged = "#reversed_minor = :w_amount AND #reserved_minor = :w_reserved AND #reversals = :w_count"
-    try:
-        write_one(update(transactions.key(payment.id), expression, values | was, condition=unchanged))
-    except AlreadyExistsError:
-        return f"{payment.id}: a reversal came in: run the command again."
-    return None
+    return update(transactions.key(payment.id), set_attributes(values), values | was, condition=unchanged)
 
 
 # The history
@@ -373,7 +404,8 @@ def _read(item: Item) -> None:
         _numbers({"late": item["late"]})
     else:
         counters.counter_at(at)
-        numbers_of = {name: value for name, value in item.items() if name not in {"month", "at"}}
+        counters.taxes_in(item)
+        numbers_of = {name: value for name, value in item.items() if name not in {"month", "at", counters.TAXES}}
         _numbers(numbers_of)
         if not all(map(COUNTER.fullmatch, numbers_of)):
             raise ValueError(at)

@@ -67,11 +67,11 @@ class Shop:
         login = account if isinstance(account, tuple) else (account.email, account.key)
         return post(self.stage, path, dict(body), login)
 
-    def pay(self, by: Account, amount: str, before: int, tender: str = "CASH") -> None:
+    def pay(self, by: Account, amount: str, before: int, tender: str = "CASH", **body: Any) -> None:
         """Report a payment that was taken offline, some days before today."""
         offline = {"OfflineMode": True, "Paid": f"{day(before)}T12:00:00.000"}
         basic = a_body(Amount=amount, InputType=KINDS[tender], OfflineTran=offline)["BasicTran"]
-        reply = self.post(SUBMIT, {"BasicTran": basic}, by)
+        reply = self.post(SUBMIT, {"BasicTran": basic, **body}, by)
         assert reply.error == (200, 0), reply.text
 
     def export(self, form: str = "hledger", by: Account | Login | None = None, **body: Any) -> Reply:
@@ -115,6 +115,34 @@ def test_a_journal_is_accepted_and_equal_to_the_takings(program: str, shop: Shop
         found = sums(program, shop.journal(program, account), tmp_path)
         assert found == in_accounts(rows, 1 if program == "xero" else 0)
         assert rows
+
+
+@each_program
+def test_a_journal_splits_off_the_tax_that_the_takings_have(program: str, shop: Shop, tmp_path: Path) -> None:
+    taxes = [{"Code": code, "Name": code, "Rate": rate} for code, rate in (("VAT15", 15), ("LEVY", "0.5"), ("VAT0", 0))]
+    path = f"/api/v1/merchant/{shop.owner.agent.client_id}/pricelist/update"
+    assert shop.post(path, {"Version": 0, "Taxes": taxes, "Items": []}).error == (200, 0)
+    sold: tuple[tuple[int, str, list[str]], ...] = (
+        (1, "CASH", ["VAT15"]),
+        (2, "CASH", ["VAT0"]),
+        (3, "OUTERCARD", ["VAT15", "LEVY"]),
+        (4, "CREDIT", []),
+    )
+    for before, tender, codes in sold:
+        shop.pay(shop.till, "159.50", before, tender, TaxesModel={"Taxes": codes})
+    account = {"xero": "820"}.get(program, "Liabilities:VAT")
+    names = {**(CODES if program == "xero" else {}), "Tax": account}
+
+    whole = shop.journal(program)
+    found = sums(program, shop.journal(program, Accounts=names), tmp_path)
+
+    answer = shop.post(TAKINGS, {"Period": WEEK}).body
+    tax = sum(Decimal(row["Tax"]) for row in answer["Taxes"])
+    expected = in_accounts(answer["Takings"], 1 if program == "xero" else 0)
+    expected[{"xero": "200"}.get(program, "Income:Sales"), "ZAR"] += tax
+    assert found == {**expected, (account, "ZAR"): -tax}
+    assert len(answer["Taxes"]) == 4
+    assert shop.journal(program, Accounts={**names, "Tax": ""}) == whole
 
 
 @pytest.mark.parametrize(
@@ -203,7 +231,7 @@ def test_the_days_of_a_journal_are_over_and_at_most_a_year(
 
 
 @pytest.mark.parametrize("name", ["Assets:Cash\n2026-01-01 * x", "Assets:Cash  ; x", 'Assets:"x', "Assets:\tx", "=1+1"])
-@pytest.mark.parametrize("field", ["Cash", "Clearing", "Receivable", "Prepaid", "Sales", "Returns"])
+@pytest.mark.parametrize("field", ["Cash", "Clearing", "Receivable", "Prepaid", "Sales", "Returns", "Tax"])
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_name_that_would_change_the_file_is_refused_under_its_field(
     shop: Shop, form: str, field: str, name: str

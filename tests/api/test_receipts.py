@@ -14,6 +14,7 @@ from tests.support import events, http
 from tests.support.builders import JPEG, PASSWORD, a_shop, an_email, image, merchant_update
 from tests.support.cards import a_card_body
 from tests.support.cost import write_units
+from tests.support.goods import a_goods_shop
 from tests.support.http import Reply, get, post
 from tests.support.receipts import mails, messages, ses
 from tests.support.transactions import a_body, a_guid
@@ -136,6 +137,49 @@ def test_what_the_till_says_of_taxes_is_printed(stage: str) -> None:
     text = receipt_of(stage, paid).body["Receipt"]["Text"]
     assert "Tax code VAT15, CITY" in text
     assert re.search(r"Tax codes +VAT15\nTax scheme +STANDARD\n", text)
+
+
+def test_a_sale_with_taxes_has_a_tax_invoice_and_its_return_a_credit_note(stage: str) -> None:
+    goods, to = a_goods_shop(stage, TaxID=None, AddressDeJure="Bean (Pty) Ltd, 1 Main Road"), an_email()
+    change = {"TaxID": "4987654321", "AddressDeJure": "Bean (Pty) Ltd, 1 Main Road"}
+    plain = goods.sell("1 x Cake 159.50 VAT15").body["TransactionID"]
+    assert goods.shop.post(f"{goods.shop.path}/update", merchant_update(**change)).error == (200, 0)
+    sold = goods.sell("1 x Cake 159.50 vat15", "1 x Milk 12.00").body["Transaction"]
+    back = goods.give_back(sold["ID"], "1 x Cake 159.50", Receipt={"Email": to}).body["TransactionReverseID"]
+    untaxed = goods.give_back(sold["ID"], "1 x Milk 12.00").body["TransactionReverseID"]
+
+    texts = [receipt_of(stage, one, goods.till).body["Receipt"]["Text"] for one in (plain, sold["ID"], back, untaxed)]
+    headed = [re.findall("(?m)^ +(RECEIPT|Tax invoice|Credit note)$", text) for text in texts]
+    assert headed == [["RECEIPT"], ["Tax invoice"], ["Credit note"], ["Credit note"]]
+    assert ["VAT 15 % in R 159.50: R 20.80" in text for text in texts] == [False, True, True, False]
+    assert ["Tax no. 4987654321" in text for text in texts] == [False, True, True, True]
+    assert [sold["Invoice"] in text for text in texts] == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("place", "price", "amount", "title"),
+    [
+        (("ZA", "710"), "5000.00", "5000.00", "Tax invoice"),
+        (("ZA", "710"), "5000.01", "5000.01", "Receipt"),
+        (("ZA", "710"), "5000.04", "5000.00", "Tax invoice"),  # rounded to a coin
+        (("ZA", "710"), "6000.00", "1000.00", "Receipt"),  # a part of the price
+        (("ZA", "348"), "100.00", "100.00", "Receipt"),  # not in the country's own currency
+        (("KE", "404"), "5000.01", "5000.01", "Tax invoice"),
+    ],
+)
+def test_the_law_of_the_country_may_want_the_name_of_the_buyer(
+    stage: str, place: tuple[str, str], price: str, amount: str, title: str
+) -> None:
+    country, currency = place
+    goods = a_goods_shop(stage, CountryCode=country)
+    till = goods.another_till(TerminalID=goods.shop.terminal(Currency=currency)["ID"])
+    sold = till.sell(f"1 x Table {price} VAT15", Amount=amount, CurrencyID=None).body["TransactionID"]
+    back = till.give_back(sold, Amount="10.00").body["TransactionReverseID"]
+
+    shown = [receipt_of(stage, one, till.till).body["Receipt"] for one in (sold, back)]
+    note = {"Tax invoice": "Credit note", "Receipt": "Return"}[title]
+    assert [one["Subject"].partition(" from ")[0] for one in shown] == [title, note]
+    assert all("VAT 15 % in" in one["Text"] for one in shown)
 
 
 def test_what_moved_no_money_has_a_receipt_of_null_and_sends_none(stage: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.cost import store_calls, write_units
-from tests.support.goods import Goods, a_goods_shop, put_taxes, taxes_of
+from tests.support.export_files import rows_of
+from tests.support.goods import TAXES, Goods, a_goods_shop, put_taxes, taxes_of
 from tests.support.http import Reply
 from tests.support.transactions import a_guid
 
@@ -128,6 +129,42 @@ def test_a_line_is_given_back_once_by_tills_at_once(goods: Goods) -> None:
     assert sum(row["Tax"] for one in done for row in one["TaxAmounts"]) == Decimal("16.35")
     rest = goods.give_back(sold).body["Transaction"]
     assert (rest["Amount"], taxes_of(rest)) == (Decimal("45.90"), {"VAT15": ("0.00", "0.02")})
+
+
+@pytest.mark.parametrize(
+    ("number", "currency", "unit"), [("710", "ZAR", ".00"), ("392", "JPY", ""), ("048", "BHD", "")]
+)
+def test_an_export_has_the_taxes_of_the_money_that_moved(stage: str, number: str, currency: str, unit: str) -> None:
+    taxes = [*TAXES, {"Code": "-Levy", "Name": "Levy", "Rate": "0.125"}]
+    goods = a_goods_shop(stage, taxes)
+    goods = goods.another_till(TerminalID=goods.shop.terminal(Currency=number)["ID"])
+    sold = goods.sell(
+        f"2 x Coffee 2500{unit} vat15", f"1 x Cake 4590{unit} VAT15", f"3 x Milk 1200{unit} VAT0", CurrencyID=currency
+    )
+    paid = sold.body["Transaction"]
+    others = [
+        goods.give_back(paid["ID"], f"1 x Coffee 2500{unit}"),
+        goods.give_back(paid["ID"], Amount=f"10{unit}"),
+        goods.give_back(paid["ID"]),
+        goods.sell(f"1 x Bag 500{unit} -LEVY", CurrencyID=currency),
+        goods.sell(f"1 x Bag 500{unit}", CurrencyID=currency),
+    ]
+    goods.sell(f"3 x Coffee 2500{unit} VAT15", CurrencyID=currency)
+    rows = {row["ID"]: row for row in rows_of(goods.shop.post("/api/v1/report/export", {}).body["Url"])}
+
+    for one in (paid, *(other.body["Transaction"] for other in others)):
+        row, taxes = rows[one["ID"]], one["TaxAmounts"] or []
+        sign = -1 if row["Kind"] == "reversal" else 1
+        amounts = [(sign * tax["Tax"] + 0, sign * tax["Gross"] + 0) for tax in taxes]
+        texts = [
+            f"{tax['Code']} {tax['Rate']} % {part} of {of}" for tax, (part, of) in zip(taxes, amounts, strict=True)
+        ]
+        assert row["TaxText"].removeprefix("'") == "; ".join(texts)
+        assert row["TaxTotal"] == (str(sum(part for part, _ in amounts)) if taxes else "")
+    assert rows[others[3].body["TransactionID"]]["TaxText"].startswith("'-Levy 0.125 % ")
+    assert {row["Currency"] for row in rows.values()} == {currency}
+    net = sum(Decimal(row["TaxTotal"] or 0) for row in rows.values())
+    assert net == sum(row["Tax"] for row in goods.takings()["Taxes"]) != 0
 
 
 def test_taxes_cost_no_call_and_no_unit_of_a_sale(stage: str) -> None:

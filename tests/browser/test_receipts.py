@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import LANGUAGES, CardDetails, EmvData, InputType, Purchase, Taxes
 from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
@@ -17,6 +18,7 @@ from tests.support.transactions import a_guid, a_payment, altered
 
 SHOP = MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543", "4123456789", "000000001234567", "7/logo.png")
 LOGO = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+VAT = TaxAmount("VAT15", "VAT", Decimal(15), 13257, 1729)
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 3
 # The texts that are set on more than one line.
 BROKEN = """() => [...document.querySelectorAll("td[dir]")].filter((cell) => {
@@ -36,8 +38,12 @@ def a_receipt(language: str, **changes: object) -> str:
         approval_code="A12345",
         rrn="612312345678",
         emv=EmvData("A0000000031010", "VISA CREDIT", "E800", "0000008000"),
-        purchases=(Purchase("Flat white", Decimal("32.00"), Decimal(2), ("VAT15",)),),
+        purchases=(
+            Purchase("Flat white", Decimal("32.00"), Decimal(2), ("VAT15",)),
+            Purchase("Milk", Decimal("12.00"), Decimal(1), ("CITY",)),
+        ),
         taxes=Taxes(("VAT15", "VAT0"), "STANDARD"),
+        tax_amounts=(VAT,),
         language=language,
     )
     return as_html(receipt_of(altered(payment, merchant=SHOP, **changes)), LOGO)
@@ -63,8 +69,11 @@ def test_nothing_breaks_into_two_lines_on_the_narrowest_telephone(
 
 
 def test_what_must_break_is_no_wider_than_the_screen(narrow: Page) -> None:
-    lines = (Purchase(LONG, Decimal("0.000000000001"), Decimal(10**14), (LONG,)),)
-    narrow.set_content(a_receipt("en", purchases=lines, invoice=LONG, terminal_name="W" * 36, approval_code="W" * 24))
+    price = Decimal("0.1234567890123456789012345678901234567890")
+    lines = (Purchase(LONG, price, Decimal(10**14) + price, (LONG,)),)
+    taxes = tuple(TaxAmount(f"T{n}", "東" * 40, Decimal("12.3456"), 10**12, 10**12) for n in range(20))
+    names = {"invoice": LONG, "terminal_name": "W" * 36, "approval_code": "W" * 24}
+    narrow.set_content(a_receipt("en", purchases=lines, tax_amounts=taxes, **names))
 
     assert LONG in narrow.evaluate(BROKEN)
     assert narrow.evaluate("() => document.documentElement.scrollWidth") == 360
@@ -75,7 +84,7 @@ def test_a_text_that_is_read_from_the_right_stands_right(narrow: Page) -> None:
     cell = narrow.get_by_text("\u05e7\u05e4\u05d4")
 
     assert cell.evaluate("(cell) => getComputedStyle(cell).direction") == "rtl"
-    assert narrow.get_by_text("RECEIPT", exact=True).evaluate("(cell) => getComputedStyle(cell).direction") == "ltr"
+    assert narrow.get_by_text("Tax invoice", exact=True).evaluate("(cell) => getComputedStyle(cell).direction") == "ltr"
 
 
 def test_a_receipt_can_be_read_by_everybody_on_every_screen(visit: Visit) -> None:

@@ -140,6 +140,43 @@ def test_the_day_report_has_the_drawers(width: int, who: str, drawers: int, shop
     assert shop.visit.overflow() <= 0
 
 
+def test_the_day_report_shows_the_taxes_of_the_day(shop: Shop, store: Store) -> None:
+    taxes: list[dict[str, Any]] = [
+        {"Code": "VAT15", "Name": "VAT", "Rate": 15},
+        {"Code": "LEVY-ON-CARRIER5", "Name": "Levyoncarrierbagsandotherkindsofwrapping", "Rate": "0.125"},
+    ]
+    reply = post(
+        store.stage,
+        f"/api/v1/merchant/{store.client_id}/pricelist/update",
+        {"Version": 0, "Taxes": taxes, "Items": []},
+        store.owner,
+    )
+    assert reply.error == (200, 0), reply.text
+    purchases = [
+        {"Title": "Cake", "Price": "100.00", "Quantity": 1, "TaxCode": ["VAT15"]},
+        {"Title": "Bag", "Price": "59.50", "Quantity": 1, "TaxCode": ["VAT15", "LEVY-ON-CARRIER5"]},
+    ]
+    paid = store.pay("159.50", AuxDataInput={"AuxData": {"Purchases": purchases}})
+    store.give_back(paid, "59.50")
+    day = get(store.stage, "/api/v1/user/me", store.owner).body["Data"]["Today"]
+    body = {"Period": {"From": day, "To": day}}
+    answered = post(store.stage, "/api/v1/report/takings", body, store.owner).body["Taxes"]
+    shop.sign_in(store.owner, "#/day-report")
+    shop.wait_for("Day report")
+
+    table = shop.page.get_by_role("table", name="Taxes, ZAR")
+    expect(table.get_by_role("rowheader")).to_have_text(
+        [f"{taxes[1]['Name']} 0.125\u00a0% LEVY-ON-CARRIER5", "VAT 15\u00a0% VAT15", "Total"]
+    )
+    amounts = [Decimal(one.get_attribute("data-amount") or "") for one in table.locator(".money").all()]
+    assert amounts == [*(row[name] for row in answered for name in ("Gross", "Tax")), total(answered, "Tax")]
+    assert shop.visit.violations() == []
+    for is_paper, width in ((False, 360), (True, 700), (True, 280)):
+        shop.page.emulate_media(media="print" if is_paper else "screen")
+        shop.page.set_viewport_size({"width": width, "height": 900})
+        assert shop.visit.overflow() <= 0
+
+
 def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Store) -> None:
     store.give_back(store.pay("20.00", Description="=1+1"), "5.00")
     store.pay("0.10")

@@ -17,6 +17,7 @@ from chalicelib.domain import books as domain
 from chalicelib.domain.books import BookEntry, entries_of
 from chalicelib.domain.counters import CounterKey
 from chalicelib.domain.takings import Moved, takings_of
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import KINDS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.books import FORMATS, findings_in
@@ -35,8 +36,10 @@ CODES = {
     "prepaid": "850",
     "sales": "200",
     "returns": "201",
+    "tax": "820",
     "tax_rate": "Tax Exempt (0%)",
 }
+VAT = "Liabilities:VAT"
 NAMES = {
     "CASH": "Assets:Cash",
     "PREPAID": "Liabilities:Prepaid",
@@ -59,20 +62,28 @@ def counted(draw: st.DrawFn) -> Moved:
     counter = CounterKey(agent, input_type, mode, digits, currency, draw(st.sampled_from(TENDERS)))
     day = DAY + timedelta(days=draw(st.integers(0, 6)))
     number = draw(st.integers(0, 1000))
-    return Moved(counter, day, None, number, number and draw(st.integers(1, 10**15)))
+    minor = number and draw(st.integers(1, 10**15))
+    amounts = draw(st.lists(st.integers(-minor, minor), max_size=2))
+    return Moved(counter, day, None, number, minor, tuple(of_tax(amount) for amount in amounts))
 
 
-def moved(*, tender: str = "CASH", minor: int = 1230, mode: int = 0, day: date = DAY, **changes: Any) -> Moved:
+def of_tax(minor: int) -> TaxAmount:
+    return TaxAmount("VAT15", "VAT", Decimal(15), minor, minor)
+
+
+def moved(
+    *, tender: str = "CASH", minor: int = 1230, mode: int = 0, day: date = DAY, tax: int = 0, **changes: Any
+) -> Moved:
     facts = {"agent_id": 17, "input_type": 10, "digits": 2, "currency": "ZAR", **changes}
-    return Moved(CounterKey(reverse_mode=mode, acquirer=tender, **facts), day, None, 1, minor)
+    return Moved(CounterKey(reverse_mode=mode, acquirer=tender, **facts), day, None, 1, minor, (of_tax(tax),))
 
 
 def written(form: str, entries: list[BookEntry], **names: str) -> bytes:
     return FORMATS[form].write(entries, names).encode()
 
 
-def expected(form: str, many: list[Moved]) -> dict[tuple[str, str], Decimal]:
-    """Add up takings, without the entries."""
+def expected(form: str, many: list[Moved], *, splits_tax: bool = False) -> dict[tuple[str, str], Decimal]:
+    """Add up takings and their taxes, without the entries."""
     found = defaultdict[tuple[str, str], Decimal](Decimal)
     for row in takings_of(many).rows:
         tender = NAMES[row.acquirer]
@@ -85,6 +96,13 @@ def expected(form: str, many: list[Moved]) -> dict[tuple[str, str], Decimal]:
                 "Income:Returns": "returns",
             }.get(name, "clearing")
             found[CODES[field] if form == "xero" else name, row.currency] += amount
+    for one in many if splits_tax else ():
+        for tax in one.taxes if one.amount_minor else ():
+            amount, currency = Decimal(tax.tax_minor).scaleb(-one.counter.digits), one.counter.currency
+            is_sale = one.counter.reverse_mode == 0
+            split = ("Income:Sales", "200") if is_sale else ("Income:Returns", "201")
+            for account, sign in ((split, 1), ((VAT, "820"), -1)):
+                found[account[form == "xero"], currency] += amount * (sign if is_sale else -sign)
     return {key: amount for key, amount in found.items() if amount}
 
 
@@ -92,14 +110,18 @@ def expected(form: str, many: list[Moved]) -> dict[tuple[str, str], Decimal]:
 @few_runs
 @given(many=st.lists(counted(), max_size=40))
 def test_a_journal_is_accepted_and_sums_to_the_takings(program: str, tmp_path: Path, many: list[Moved]) -> None:
-    content = written(program, entries_of(many), **(CODES if program == "xero" else {}))
+    for splits_tax in (False, True):
+        names = CODES if program == "xero" else {"tax": VAT} if splits_tax else {}
+        content = written(program, entries_of(many, splits_tax=splits_tax), **names)
+        assert sums(program, content, tmp_path) == expected(program, many, splits_tax=splits_tax)
 
-    assert sums(program, content, tmp_path) == expected(program, many)
 
-
-@given(many=st.lists(counted(), max_size=40))
-def test_there_is_one_entry_for_a_day_a_currency_and_a_tender_and_it_balances(many: list[Moved]) -> None:
-    entries = entries_of(many)
+@given(many=st.lists(counted(), max_size=40), splits_tax=st.booleans())
+def test_there_is_one_entry_for_a_day_a_currency_and_a_tender_and_it_balances(
+    many: list[Moved],
+    splits_tax: bool,  # noqa: FBT001
+) -> None:
+    entries = entries_of(many, splits_tax=splits_tax)
 
     assert [one.code for one in entries] == sorted(
         {
@@ -154,6 +176,40 @@ account Income:Sales
     Assets:Clearing:SANDBOX  -2.50 ZAR  ; 1 reversal
 """
     )
+
+
+def test_a_journal_with_taxes_looks_so() -> None:
+    many = [moved(tax=160), moved(tender="SANDBOX", minor=5000), moved(tender="SANDBOX", minor=250, mode=2, tax=33)]
+
+    assert written("hledger", entries_of(many)) == written("hledger", entries_of(SALE_AND_RETURN))
+    assert (
+        written("hledger", entries_of(many, splits_tax=True), tax=VAT).decode().partition(f"account {VAT}\n")[2]
+        == """
+2026-03-14 (2026-03-14-ZAR-CASH) Takings by CASH
+    Assets:Cash  12.30 ZAR  ; 1 payment
+    Income:Sales  -10.70 ZAR  ; 1 payment
+    Liabilities:VAT  -1.60 ZAR  ; 1 payment
+
+2026-03-14 (2026-03-14-ZAR-SANDBOX) Takings by SANDBOX
+    Assets:Clearing:SANDBOX  50.00 ZAR  ; 1 payment
+    Income:Sales  -50.00 ZAR  ; 1 payment
+    Income:Returns  2.17 ZAR  ; 1 reversal
+    Liabilities:VAT  0.33 ZAR  ; 1 reversal
+    Assets:Clearing:SANDBOX  -2.50 ZAR  ; 1 reversal
+"""
+    )
+
+
+@pytest.mark.parametrize(("digits", "currency", "minor"), [(0, "JPY", 1230), (2, "HUF", 123000), (3, "BHD", 1230)])
+@each_program
+def test_tax_of_the_whole_amount_and_tax_below_zero_balance(
+    program: str, digits: int, currency: str, minor: int, tmp_path: Path
+) -> None:
+    facts: dict[str, Any] = {"digits": digits, "currency": currency, "minor": minor}
+    many = [moved(tax=minor, **facts), moved(tender="SANDBOX", tax=-5, **facts), moved(mode=2, tax=-7, **facts)]
+    content = written(program, entries_of(many, splits_tax=True), **(CODES if program == "xero" else {"tax": VAT}))
+
+    assert sums(program, content, tmp_path) == expected(program, many, splits_tax=True)
 
 
 def test_a_journal_for_beancount_looks_so() -> None:
@@ -216,26 +272,31 @@ def test_every_acquirer_has_a_code_that_is_part_of_a_name_in_each_program() -> N
     assert all(code.isascii() and code.isalnum() and code.isupper() for code in codes)
 
 
+OWN_ACCOUNTS = ("Assets:Cash", "Assets:Clearing:SANDBOX", "Liabilities:Prepaid")
+
+
 @needs_hledger
 @pytest.mark.parametrize(
     ("names", "others", "expected"),
     [
-        ({}, "Assets:Bank", {"Assets:Cash", "Assets:Clearing:SANDBOX", "Liabilities:Prepaid", "Assets:Bank"}),
+        ({}, "Assets:Bank", {*OWN_ACCOUNTS, "Assets:Bank"}),
         (
             {"cash": "Kasse", "sales": "Erlöse aus Verkauf", "clearing": "Bank & Co (offen)"},
             "Expenses:Other",
             {"Kasse", "Bank & Co (offen):SANDBOX", "Liabilities:Prepaid"},
         ),
+        ({"tax": "Assets:VAT"}, "Assets:Bank", {*OWN_ACCOUNTS, "Assets:VAT", "Assets:Bank"}),
+        ({"tax": "Umsatzsteuer"}, "Expenses:Other", {*OWN_ACCOUNTS, "Umsatzsteuer"}),
     ],
-    ids=["names by default", "other names"],
+    ids=["names by default", "other names", "an account for tax", "another name for tax"],
 )
 def test_accounts_are_in_the_balance_sheet_of_hledger(
     tmp_path: Path, names: dict[str, str], others: str, expected: set[str]
 ) -> None:
-    many = [moved(tender=tender) for tender in ("CASH", "PREPAID", "SANDBOX")]
+    many = [moved(tender=tender, tax=160) for tender in ("CASH", "PREPAID", "SANDBOX")]
     of_bookkeeper = f"\n2026-03-15 Another\n    {others}  1.00 ZAR\n    Equity:Owner\n".encode()
     file = tmp_path / "books.journal"
-    file.write_bytes(written("hledger", entries_of(many), **names) + of_bookkeeper)
+    file.write_bytes(written("hledger", entries_of(many, splits_tax="tax" in names), **names) + of_bookkeeper)
 
     sheet = run(HLEDGER, "-f", file, "balancesheet", "--flat", "-O", "csv")
     shown = {row[0] for row in csv.reader(StringIO(sheet)) if "ZAR" in row[-1]}

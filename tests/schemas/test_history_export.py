@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import LANGUAGES, CardDetails, InputType, Transaction
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
@@ -88,6 +89,48 @@ def test_amounts_have_the_digits_of_their_currency(currency: Currency, minor: in
     assert [read_back(reversal)[name] for name in ("Amount", "AmountRequested")] == [f"-{amount}", amount]
 
 
+@pytest.mark.parametrize(
+    ("digits", "total", "text"),
+    [
+        (2, "20.82", "VAT15 15 % 20.80 of 159.50; a_b-c 0.125 % 0.02 of 15.95"),
+        (0, "2082", "VAT15 15 % 2080 of 15950; a_b-c 0.125 % 2 of 1595"),
+        (3, "2.082", "VAT15 15 % 2.080 of 15.950; a_b-c 0.125 % 0.002 of 1.595"),
+    ],
+)
+def test_the_taxes_of_moved_money_have_the_digits_of_its_currency(digits: int, total: str, text: str) -> None:
+    taxes = TaxAmount("VAT15", "VAT", Decimal("15.0"), 15950, 2080), TaxAmount("a_b-c", "B", Decimal("0.125"), 1595, 2)
+    facts = {"currency": Currency("XXX", "999", digits), "tax_amounts": taxes}
+    returned = {"original_id": "A", "reverse_mode": 2, "phase": Phase.REVERSAL_APPROVED}
+
+    payment, reversal = read_back(a_payment(**facts)), read_back(a_payment(**facts, **returned))
+
+    assert (payment["TaxTotal"], payment["TaxText"]) == (total, text)
+    assert (reversal["TaxTotal"], reversal["TaxText"]) == (f"-{total}", re.sub(r"([0-9.]+) of ", r"-\1 of -", text))
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        (["-X", "A"], "'-X 10 % 0.00 of 0.30; A 10 % 0.00 of 0.30"),
+        (["A", "-1+1"], "'A 10 % 0.00 of 0.30; -1+1 10 % 0.00 of 0.30"),
+    ],
+)
+def test_no_code_of_a_tax_is_a_formula(codes: list[str], text: str) -> None:
+    taxes = tuple(TaxAmount(code, "Name", Decimal(10), 30, 0) for code in codes)
+
+    assert read_back(a_payment(tax_amounts=taxes))["TaxText"] == text
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_only_moved_money_has_taxes(phase: Phase) -> None:
+    taxes = (TaxAmount("VAT15", "VAT", Decimal(15), 1230, 160),)
+    for facts in ({}, {"original_id": "A", "reverse_mode": 2}):
+        if phase is Phase.REVERSAL_APPROVED and not facts:
+            continue
+        row = read_back(a_payment(phase=phase, tax_amounts=taxes, **facts))
+        assert bool(row["TaxTotal"]) is bool(row["TaxText"]) is (Decimal(row["Amount"]) != 0)
+
+
 @pytest.mark.parametrize("phase", Phase)
 def test_amount_is_what_moved(phase: Phase) -> None:
     took = phase in (Phase.APPROVED, Phase.AWAITING_COMPLETION)
@@ -136,6 +179,8 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
         "InputTypeText": "Cash",
         "StateText": "Paid",
         "Zone": "UTC+02:00",
+        "TaxTotal": "",
+        "TaxText": "",
     }
 
 

@@ -1,6 +1,6 @@
 """Journals of payments and reversals in the store: equal to the takings, at their cost, the same each time."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,7 +15,7 @@ from chalicelib.schemas.history_export import ExportHistory
 from chalicelib.schemas.takings import ReportTakings
 from chalicelib.services import books as service
 from chalicelib.services.takings import report
-from tests.support.book_programs import each_program, sums
+from tests.support.book_programs import Sums, each_program, sums
 from tests.support.cost import store_calls
 from tests.support.export_files import object_of
 from tests.support.ledger import Books, a_merchant_with_agents, fill, local, paid
@@ -31,6 +31,7 @@ CODES = {
     "Income:Sales": "200",
     "Income:Returns": "201",
 }
+TAX = ""
 TENDERS = {"CASH": "Assets:Cash", "PREPAID": "Liabilities:Prepaid"}
 
 
@@ -38,10 +39,16 @@ def caller_of(agent: Agent) -> Caller:
     return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
-def export(
-    books: Books, form: str, period: Mapping[str, str], *, of: Agent | None = None, now: datetime = NOW
+def export(  # noqa: PLR0913
+    books: Books,
+    form: str,
+    period: Mapping[str, str],
+    *,
+    of: Agent | None = None,
+    now: datetime = NOW,
+    tax: str | None = None,
 ) -> bytes:
-    accounts = XERO if form == "xero" else {}
+    accounts = {**(XERO if form == "xero" else {}), "Tax": tax}
     body = ExportHistory.model_validate({"Format": form, "Period": period, "Accounts": accounts})
     content: bytes = object_of(service.export(body, caller_of(of or books.agents[0]), now))["Body"]
     return content
@@ -50,10 +57,13 @@ def export(
 def takings_in_accounts(
     books: Books, form: str, period: Mapping[str, str], of: Agent | None = None
 ) -> dict[tuple[str, str], Decimal]:
-    """Return the sums of accounts that follow from report/takings."""
+    """Return the sums of accounts that follow from report/takings; the taxes under `TAX`."""
     body = ReportTakings.model_validate({"Period": period})
     found = defaultdict[tuple[str, str], Decimal](Decimal)
-    for row in report(body, caller_of(of or books.agents[0]), NOW).takings.rows:
+    takings = report(body, caller_of(of or books.agents[0]), NOW).takings
+    for tax in takings.taxes:
+        found[TAX, tax.currency] -= tax.tax
+    for row in takings.rows:
         tender = TENDERS.get(row.acquirer, "Assets:Clearing")
         for name, amount in ((tender, row.net), ("Income:Sales", -row.amount), ("Income:Returns", row.amount_reversed)):
             shown = name if name != "Assets:Clearing" else f"{name}:{row.acquirer}"
@@ -75,9 +85,23 @@ def test_a_year_is_equal_to_the_takings_for_all_and_for_an_agent(program: str, y
     period = YEAR if program != "xero" else {**YEAR, "From": "2028-02-01"}
     for agent in (year.agents[0], year.agents[1]):
         found = sums(program, export(year, program, period, of=agent), tmp_path)
+        account = "820" if program == "xero" else "Liabilities:VAT"
+        split = sums(program, export(year, program, period, of=agent, tax=account), tmp_path)
 
-        assert found == takings_in_accounts(year, program, period, agent)
+        expected = takings_in_accounts(year, program, period, agent)
+        taxes = {key: expected.pop(key) for key in [*expected] if key[0] == TAX}
+        assert found == expected
         assert len({currency for _, currency in found}) > 1
+        assert {(TAX, currency): tax for (name, currency), tax in split.items() if name == account} == taxes
+        assert income_in(split, account) == income_in(found, account)
+
+
+def income_in(found: Sums, tax: str) -> dict[tuple[str, str], Decimal]:
+    """Return the sums with sales, returns and their tax as one account."""
+    joined = Counter[tuple[str, str]]()
+    for (name, currency), amount in found.items():
+        joined["" if name in {"Income:Sales", "Income:Returns", "200", "201", tax} else name, currency] += amount  # type: ignore[assignment]
+    return dict(joined)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["hledger", "beancount"])

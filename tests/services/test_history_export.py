@@ -24,7 +24,7 @@ from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
 from tests.support.cost import store_calls
 from tests.support.export_files import Row, net_of, object_of, rows_of
-from tests.support.ledger import Books, a_merchant_with_agents, paid
+from tests.support.ledger import TAXES, Books, a_merchant_with_agents, paid, taxed
 from tests.support.stored import stored_transaction, wrong_entries
 from tests.support.transactions import ZAR, a_guid, altered
 
@@ -90,7 +90,16 @@ def looked_up(transaction_id: str) -> Row:
         "InputTypeText": words_of("en")[f"kind_{view.input_type}"],
         "StateText": words_of("en")[f"state_{view.substate}_{record.shown.status.lower()}"],
         "Zone": f"UTC+{record.gmt:02d}:00",
+        **_taxes(view, moved),
     }
+
+
+def _taxes(view: TransactionView, moved: Decimal) -> Row:
+    taxes, sign = view.tax_amounts or [], -1 if moved < 0 else 1
+    if not (moved and taxes):
+        return {"TaxTotal": "", "TaxText": ""}
+    texts = [f"{one.code} {one.rate} % {sign * one.tax + 0} of {sign * one.gross + 0}" for one in taxes]
+    return {"TaxTotal": str(sign * sum(one.tax for one in taxes) + 0), "TaxText": "; ".join(texts)}
 
 
 class Lives:
@@ -118,7 +127,8 @@ class Lives:
             "description": chance.choice(WORDS),
             "ext_id": chance.choice((None, "Order-7")),
             "currency": chance.choice(CURRENCIES),
-            "amount_minor": chance.randrange(1, 10**6),
+            "amount_minor": (amount_minor := chance.randrange(1, 10**6)),
+            "tax_amounts": taxed(amount_minor, *TAXES[amount_minor % len(TAXES)]),
             "terminal_name": chance.choice(("DOOR-1", "bar")),
             "date": chance.choice((None, None, self.at - DAY, self.at + HOUR)),
             "result_code": None,

@@ -16,7 +16,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.takings import Taking, Takings
+from chalicelib.domain.takings import Taking, Takings, TaxTaking
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
@@ -29,13 +29,13 @@ from infra.operator.rebuild_totals import rebuild
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import hooked, told
 from tests.support.interleaving import Turns
-from tests.support.ledger import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
+from tests.support.ledger import PAID, TAXES, Books, a_merchant_with_agents, fill, local, paid, sums_of, taxed
 from tests.support.transactions import a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 YEAR = {"From": "2027-03-11"}
-Sums = dict[tuple[Any, ...], tuple[int, Decimal, int, Decimal]]
+Sums = dict[tuple[Any, ...], tuple[Any, ...]]
 
 
 def ask(books: Books, period: Mapping[str, str], by: str = "day", *, of: Agent | None = None, **sent: Any) -> Sums:
@@ -60,6 +60,31 @@ def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = N
         row[0 if took else 2] += 1
         row[1 if took else 3] += Decimal(one.amount_minor) / 10**one.currency.digits
     return {key: (row[0], row[1], row[2], row[3]) for key, row in found.items()}
+
+
+def taxes_in(books: Books, by: str = "day", *, of: Agent | None = None, period: Mapping[str, str] = YEAR) -> Sums:
+    """Return the taxes that an agent is answered, by day, hour, currency, code, name and rate."""
+    agent = of or books.agents[0]
+    body = ReportTakings.model_validate({"Period": period, "By": by, **({"AccountID": of.id} if of else {})})
+    found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW).takings.taxes
+    assert len({replace(row, gross=Decimal(), tax=Decimal()) for row in found}) == len(found)
+    return {(row.day, row.hour, row.currency, row.code, row.name, row.rate): (row.gross, row.tax) for row in found}
+
+
+def recounted_taxes(books: Books, by: str = "day", first: str = "", of: Agent | None = None) -> Sums:
+    """Add up the taxes of the transactions themselves, without rows of nothing."""
+    found: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [Decimal(), Decimal()])
+    for one in books.kept:
+        took, gave = one.original.id is None and one.phase in PAID, one.phase is Phase.REVERSAL_APPROVED
+        at = local(one)
+        if not (took or gave) or str(at.date()) < first or (of and one.agent.id != of.id):
+            continue
+        for tax in one.tax_amounts:
+            kind = one.currency.code, tax.code, tax.name, tax.rate
+            row = found[at.date(), at.hour if by == "hour" else None, *kind]
+            for number, minor in enumerate((tax.gross_minor, tax.tax_minor)):
+                row[number] += (1 if took else -1) * Decimal(minor) / 10**one.currency.digits
+    return {key: tuple(row) for key, row in found.items() if any(row)}
 
 
 def reversal_of(payment: Transaction, phase: Phase, agent: Agent, at: datetime = NOW) -> Transaction:
@@ -90,10 +115,13 @@ def test_takings_of_a_year_are_a_recount_for_all_and_for_each_agent(year: Books)
     assert any(row[2] for row in recount(year).values())
 
     assert ask(year, YEAR) == recount(year)
+    assert taxes_in(year) == recounted_taxes(year)
     for agent in year.agents:
         assert ask(year, YEAR, of=agent, AccountID=agent.id) == recount(year, of=agent)
+        assert taxes_in(year, of=agent) == recounted_taxes(year, of=agent)
     month = {"From": "2028-02-08"}
     assert ask(year, month, "hour") == recount(year, "hour", "2028-02-08")
+    assert taxes_in(year, "hour", period=month) == recounted_taxes(year, "hour", "2028-02-08")
     for agent in year.agents:
         assert ask(year, month, "hour", AccountID=agent.id) == recount(year, "hour", "2028-02-08", of=agent)
     for agent in year.agents[1:]:
@@ -184,7 +212,10 @@ def test_takings_cost_the_same_calls_for_any_payments(exact_engine: str, by: str
     counts = []
     for number in (10, 400):
         interval = max(days, 1) * DAY / number / 2
-        write_in_bulk(paid(books, books.agents[n % 5], NOW - n * interval) for n in range(number))
+        taxes = [taxed(1230, *TAXES[n % len(TAXES)]) for n in range(number)]
+        write_in_bulk(
+            paid(books, books.agents[n % 5], NOW - n * interval, tax_amounts=of) for n, of in enumerate(taxes)
+        )
         with store_calls() as made:
             assert ask(books, {"From": str((NOW + 2 * HOUR - days * DAY).date())}, by)
         counts.append(len(made))
@@ -256,3 +287,18 @@ def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeyp
 
     with pytest.raises(ServiceError):
         takings.check_size([view.agent_name])
+
+
+@pytest.mark.parametrize("letter", ["日", '"', "😀"])
+def test_no_row_of_a_tax_is_longer_in_an_answer_than_it_is_taken_for(
+    letter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    amount = Decimal("-12345678901234.56")
+    row = TaxTaking(NOW.date(), 23, "ZAR", "C" * 16, letter * 40, Decimal("99.9999"), amount, amount)
+    view = TakingsAnswer.of(Takings((), [row]), {}, None, {}).taxes[0]
+    in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
+
+    monkeypatch.setattr(takings, "MOST_BYTES", len(in_an_answer) - 1)
+
+    with pytest.raises(ServiceError):
+        takings.check_size([view.name])

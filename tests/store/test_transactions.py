@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -26,7 +27,9 @@ def recorded(**changes: Any) -> Transaction:
     return payment
 
 
-def requested(original: Transaction, amount_minor: int, mode: ReverseMode = ReverseMode.RETURN) -> Transaction:
+def requested(
+    original: Transaction, amount_minor: int, mode: ReverseMode = ReverseMode.RETURN, **changes: Any
+) -> Transaction:
     """A reversal that is stored, and has no outcome yet."""
     reversal = altered(
         original,
@@ -37,6 +40,7 @@ def requested(original: Transaction, amount_minor: int, mode: ReverseMode = Reve
         amount_minor=amount_minor,
         invoice="RET-1",
         created_at=NOW + SECOND,
+        **changes,
     )
     transactions.reserve(original, reversal)
     return reversal
@@ -125,6 +129,17 @@ def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> No
     write_one(transactions.release(replace(returning, phase=Phase.DECLINED)))
 
     assert (requested_before, while_pending, amounts(payment)) == ((0, 0, 0), (300, 300, 1), (0, 0, 0))
+
+
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_a_return_that_was_declined_gives_no_line_back(*, is_restored: bool) -> None:
+    payment = recorded()
+    returning = requested(payment, 300, gives_back={"line0": Decimal(1)})
+    if is_restored:  # as it was before the return
+        write_one(update(transactions.key(payment.id), "REMOVE #given_back", {}))
+    write_one(transactions.release(replace(returning, phase=Phase.DECLINED), stored_transaction(payment.id)))
+
+    assert not any((stored_transaction(payment.id).reversals.given_back or {}).values())
 
 
 def test_a_return_that_was_done_keeps_its_amount_reversed() -> None:

@@ -186,7 +186,7 @@ def merchant_update(**changes: Any) -> dict[str, Any]:
     """Return the body of merchant/{merchantId}/update with everything an administrator may send but the ID."""
     left_out = dict.fromkeys(
         (
-            *("FInstID", "ClientManager", "SendWelcomeEmail", "HunterID", "ClientType", "TaxID", "ImageAvatar", "Sbp"),
+            *("FInstID", "ClientManager", "SendWelcomeEmail", "HunterID", "ClientType", "ImageAvatar", "Sbp"),
             "ClientImportance",  # only a system user
         )
     )

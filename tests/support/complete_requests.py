@@ -259,7 +259,7 @@ def history(ids: Ids) -> dict[str, Any]:
 
 def export(ids: Ids) -> dict[str, Any]:
     accounts = {"Cash": "800", "Clearing": "801", "Receivable": "610", "Prepaid": "850", "Sales": "200"}
-    names = {**accounts, "Returns": "201", "TaxRate": "Tax Exempt"}
+    names = {**accounts, "Returns": "201", "Tax": "820", "TaxRate": "Tax Exempt"}
     return history(ids) | {"Format": "csv", "Accounts": names}
 
 

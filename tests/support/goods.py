@@ -68,7 +68,7 @@ def put_taxes(shop: Shop, taxes: list[dict[str, Any]], version: int = 0) -> None
 
 
 def _with_till(shop: Shop, **changes: Any) -> Goods:
-    agent = shop.agent(TerminalID=shop.terminal()["ID"], **changes)
+    agent = shop.agent(**{"TerminalID": shop.terminal()["ID"], **changes})
     return Goods(shop, (agent["Email"], PASSWORD), agent["ID"])
 
 

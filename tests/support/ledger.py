@@ -12,8 +12,10 @@ from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.takings import Taking
+from chalicelib.domain.taxes import TaxAmount, TaxedLine, taxes_of
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, ReceiptAddresses, Transaction
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service
@@ -27,6 +29,15 @@ ADDRESSES = ReceiptAddresses(("Ann@Home.example", "bob@work.example"), ("+278298
 WORDS = ("Coffee", "Größe L", "50% off", "a_b*c?", "日本", "x" * 30)
 ACQUIRERS = {InputType.CASH: "CASH", InputType.EXTERNAL_TERMINAL: "OUTERCARD", InputType.PREPAYMENT: "PREPAID"}
 CURRENCIES = (ZAR, ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
+VAT = Tax("VAT15", "VAT", Decimal(15))
+NO_VAT = Tax("VAT0", "Zero-rated", Decimal(0))
+TAXES = (
+    (),
+    (VAT,),
+    (VAT, NO_VAT),
+    (replace(VAT, name="Value added tax"),),
+    (NO_VAT, replace(VAT, rate=Decimal("15.5"))),
+)
 PAID = (Phase.APPROVED, Phase.AWAITING_COMPLETION)
 
 
@@ -109,6 +120,11 @@ def paid(books: Books, agent: Agent, at: datetime, **changes: Any) -> Transactio
     return a_payment(**{**facts, **changes})
 
 
+def taxed(amount_minor: int, *taxes: Tax) -> tuple[TaxAmount, ...]:
+    """Return the taxes of equal lines, one for each tax, that were paid with an amount."""
+    return taxes_of([TaxedLine(1, (tax.code,)) for tax in taxes], amount_minor, taxes)
+
+
 def fill(books: Books, count: int, until: datetime, seed: int) -> None:
     """Random payments and reversals of the year before `until`."""
     chance = random.Random(seed)  # noqa: S311  no secret: a seed to find the failing year again by
@@ -142,11 +158,13 @@ def moments(chance: random.Random, count: int, until: datetime, gmt: int) -> lis
 
 
 def _texts(chance: random.Random) -> dict[str, Any]:
+    amount_minor = chance.choice((1230, chance.randrange(1, 10**6)))
     return {
         "invoice": f"INV-{chance.randrange(40)}",
         "description": chance.choice((*WORDS, None)),
         "ext_id": chance.choice((None, f"Order-{chance.randrange(30)}")),
-        "amount_minor": chance.choice((1230, chance.randrange(1, 10**6))),
+        "amount_minor": amount_minor,
+        "tax_amounts": taxed(amount_minor, *TAXES[amount_minor % len(TAXES)]),
         "terminal_name": chance.choice(("DOOR-1", "Bar-2")),
         "receipt": chance.choice((None, ADDRESSES)),
         "client_product_code": chance.choice((None, "CAFE", "cafe")),

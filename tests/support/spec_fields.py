@@ -120,6 +120,7 @@ UPDATE_MERCHANT = (
         "BarcodeScanner": (B, False),
         "Image": (O, False),
         "ID": (I, False),
+        "TaxID": (S, False),  # ours: contract, section 15
     }
 )
 CREATE_AGENT = CONTEXT | {
@@ -342,7 +343,9 @@ LIST_HISTORY: dict[str, Any] = {
     "DeviceInfo": CONTEXT["DeviceInfo"],
 }
 # Ours: contract, sections 12 and 14.
-BOOK_ACCOUNTS = dict.fromkeys(("Sales", "Returns", "Cash", "Clearing", "Receivable", "Prepaid", "TaxRate"), (S, False))
+BOOK_ACCOUNTS = dict.fromkeys(
+    ("Sales", "Returns", "Cash", "Clearing", "Receivable", "Prepaid", "Tax", "TaxRate"), (S, False)
+)
 EXPORT_HISTORY: dict[str, Any] = LIST_HISTORY | {"Format": (S, False), "Accounts": (BOOK_ACCOUNTS, False)}
 GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
     "AccountId": (I, False),

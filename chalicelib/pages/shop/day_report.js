@@ -3,13 +3,13 @@ import { addDays, formatDay, formatMoment, inZone, isDay } from "../kit/dates.js
 import { Drawers, drawersOfDay } from "./drawers.js";
 import { listed } from "./history.js";
 import { useLoaded } from "../kit/load.js";
-import { formatCount } from "../kit/money.js";
+import { formatCount, sum } from "../kit/money.js";
 import { Field, Loaded, Money } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
 import { merchant, session, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takingsOfDay, tillIdOf, tillOf, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
-import { texts } from "texts";
+import { language, texts } from "texts";
 import { html } from "../kit/view.js";
 
 async function load(day) {
@@ -31,7 +31,26 @@ function Numbers({ rows, numbers }) {
   </section>`;
 }
 
-function OfCurrency({ rows, currency, day }) {
+const formatRate = (rate) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(String(rate))}\u00a0%`;
+
+// The taxes of a currency. A line may have two taxes, so the amounts that have them are not added.
+function Taxes({ taxes, currency }) {
+  const names = texts.report;
+  const money = (amount) => html`<td class="figure"><${Money} amount=${amount} currency=${currency} /></td>`;
+  return html`<h3>${names.taxes}</h3>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`${names.taxes}, ${currency}`}><table class="taxes">
+      <caption class="unseen">${names.taxes}, ${currency}</caption>
+      <thead><tr><th scope="col">${names.rate}</th><th scope="col" class="figure">${names.gross}</th><th scope="col" class="figure">${names.tax}</th></tr></thead>
+      <tbody>${taxes.map((one) => html`<tr>
+        <th scope="row">${one.Name} ${formatRate(one.Rate)} <small>${one.Code}</small></th>
+        ${money(one.Gross)}
+        ${money(one.Tax)}
+      </tr>`)}</tbody>
+      <tfoot><tr><th scope="row" colspan="2">${texts.total}</th>${money(sum(taxes.map((one) => one.Tax)))}</tr></tfoot>
+    </table></div>`;
+}
+
+function OfCurrency({ rows, taxes, currency, day }) {
   const held = of(rows, currency);
   const sums = total(held, currency);
   const names = texts.report;
@@ -46,13 +65,14 @@ function OfCurrency({ rows, currency, day }) {
       <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
       <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
     </dl>
+    ${taxes.length > 0 && html`<${Taxes} taxes=${taxes} currency=${currency} />`}
     ${held.length > 0 && list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
     ${held.length > 0 && seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
     ${held.length > 0 && seesAll() && list((row) => `${tillIdOf(row)} ${kindOf(row)}`, (row) => `${tillOf(row)}, ${kindOf(row)}`, names.byTillAndKind, texts.columns.till)}
   </section>`;
 }
 
-function Report({ day, report: { rows, numbers, count, drawers } }) {
+function Report({ day, report: { rows, taxes, numbers, count, drawers } }) {
   const names = texts.report;
   const { me } = session();
   return html`<article class="card report">
@@ -61,7 +81,7 @@ function Report({ day, report: { rows, numbers, count, drawers } }) {
     <dl class="sums">
       <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
     </dl>
-    ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} currency=${currency} day=${day} />`)}
+    ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} currency=${currency} day=${day} />`)}
     <${Drawers} drawers=${drawers} />
     ${numbers.length > 0 && html`<${Numbers} rows=${rows} numbers=${numbers} />`}
     <p class="made"><small>${names.made(formatMoment(inZone(me.GMT)), me.Name)}

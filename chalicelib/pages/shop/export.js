@@ -22,12 +22,12 @@ const remembered = (format) => JSON.parse(localStorage.getItem(place(format)) ??
 function Accounts({ format, error }) {
   const names = remembered(format);
   const isXero = format === "xero";
-  const fields = [...Object.keys(DEFAULTS), ...(isXero ? ["TaxRate"] : [])];
+  const fields = [...Object.keys(DEFAULTS), "Tax", ...(isXero ? ["TaxRate"] : [])];
   return html`<details open=${isXero || fields.some((field) => problemOf(error, field))}>
     <summary>${texts.export.accounts}</summary>
     ${isXero && html`<p>${texts.export.codes}</p>`}
     ${fields.map((field) => html`<${Field} key=${field} id=${`export-${field}`} name=${field} label=${texts.export.fields[field]}
-      defaultValue=${names[field]} placeholder=${isXero ? undefined : DEFAULTS[field]} problem=${problemOf(error, field)}
+      defaultValue=${names[field]} placeholder=${isXero ? undefined : DEFAULTS[field]} hint=${field === "Tax" && texts.export.noTax} problem=${problemOf(error, field)}
       autocomplete="off" spellcheck=${false} />`)}
   </details>`;
 }

@@ -8,10 +8,10 @@ const report = (first, last, by) => call("report/takings", { Period: { From: fir
 
 export const takings = async (first, last, by) => (await report(first, last, by)).Takings;
 
-// The takings of a day, and the receipt numbers of each till.
+// The takings of a day, the taxes in them, and the receipt numbers of each till.
 export async function takingsOfDay(day) {
   const answer = await report(day, day, "day");
-  return { rows: answer.Takings, numbers: answer.ReceiptNumbers };
+  return { rows: answer.Takings, taxes: answer.Taxes, numbers: answer.ReceiptNumbers };
 }
 
 // The sums of rows in one currency.

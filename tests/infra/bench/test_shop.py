@@ -5,7 +5,7 @@ from datetime import timedelta
 from chalicelib.store import transactions
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild_totals import Outcome, rebuild
-from tests.support.ledger import a_merchant_with_agents, ids, local, paid
+from tests.support.ledger import TAXES, a_merchant_with_agents, ids, local, paid, taxed
 from tests.support.tills import a_till
 from tests.support.transactions import NOW, a_body, a_guid, altered
 
@@ -15,7 +15,9 @@ def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_write
     books = a_merchant_with_agents()
     for number in range(40):
         at = NOW - number // 2 * timedelta(hours=7)
-        books.kept.append(paid(books, books.agents[0], at, ext_id="order-1" if number % 3 else None))
+        taxes = taxed(1230, *TAXES[number % 3])
+        ext_id = "order-1" if number % 3 else None
+        books.kept.append(paid(books, books.agents[0], at, ext_id=ext_id, tax_amounts=taxes))
 
     write_in_bulk(books.kept[:15])
     write_in_bulk(books.kept[15:30])

@@ -1,20 +1,30 @@
 """The command rebuild-totals: it corrects wrong counters while payments come in."""
 
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
+from chalicelib.domain.business_days import Period
 from chalicelib.domain.counters import Counters
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.price_list import Tax
+from chalicelib.domain.takings import TaxTaking, takings_of
+from chalicelib.domain.transaction import AgentSnapshot
 from chalicelib.store import counters, transactions
+from chalicelib.store import takings as takings_store
 from chalicelib.store.table import Key, Write, client, table_name, update, write_one
 from infra.operator import commands as operator
 from infra.operator import rebuild_totals
 from infra.operator.rebuild_totals import Difference, Outcome, rebuild
 from tests.support.intercepted_calls import failing
-from tests.support.ledger import Books, a_merchant_with_agents, amount, fill, paid
+from tests.support.ledger import NO_VAT, VAT, Books, a_merchant_with_agents, amount, fill, paid, taxed
+from tests.support.transactions import a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -37,6 +47,16 @@ def books(exact_engine: str) -> Books:
 
 def total_of(books: Books) -> Key[object]:
     return counters.total_key(books.merchant.id, entry_of(books.kept[0]))
+
+
+def taxes_in(books: Books) -> Sequence[TaxTaking]:
+    """Return the taxes of the month by day and by hour, as the report answers them."""
+    period = Period(date(2028, 3, 1), date(2028, 3, 31))
+    found = [
+        takings_store.by_day(books.merchant.id, period, None),
+        takings_store.by_hour(books.merchant.id, period, None),
+    ]
+    return tuple(tax for pages in found for tax in takings_of(one for page in pages for one in page).taxes)
 
 
 def spoil(key: Key[object], **numbers: int) -> None:
@@ -93,8 +113,11 @@ def test_counters_that_were_lost_are_made_again(exact_engine: str, monkeypatch: 
     monkeypatch.setattr(counters, "SHARDS", 1)
     books = a_merchant_with_agents()
     midnight = datetime(2028, 3, 5, 22, 0, tzinfo=UTC)
+    taxes = taxed(1230, VAT, *(replace(VAT, code=f"T{number}") for number in range(19)))
     for quarter in range(96):
-        books.record(paid(books, books.agents[0], midnight + quarter * timedelta(minutes=15)))
+        at = midnight + quarter * timedelta(minutes=15)
+        books.record(paid(books, books.agents[0], at, tax_amounts=taxes))
+    before = taxes_in(books)
     entry = entry_of(books.kept[0])
     for key in (counters.total_key(books.merchant.id, entry), counters.slots_key(books.merchant.id, entry)):
         key_item = {name: {"S": str(value)} for name, value in key.key.items()}
@@ -102,10 +125,50 @@ def test_counters_that_were_lost_are_made_again(exact_engine: str, monkeypatch: 
 
     outcome = rebuild(books.merchant.id, MONTH)
 
-    assert (len(outcome.mended), outcome.moving) == (3 + 96 + 2 * 24, ())
+    per_day_or_hour = 2 + 2 * 20
+    assert (len(outcome.mended), outcome.moving) == (1 + per_day_or_hour + 1 + 96 + 24 * per_day_or_hour + 1, ())
+    assert taxes_in(books) == before
     page = books.ask(NOW, {"Page": 1})
     assert (page.total, page.amount) == (96, amount(books.kept))
     assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
+
+
+@pytest.mark.parametrize("wrong", [None, [], [replace(VAT, rate=Decimal(14))], "VAT15", [{"code": "VAT15"}], [1]])
+def test_taxes_of_a_counter_are_mended(exact_engine: str, wrong: object) -> None:
+    del exact_engine
+    books = a_merchant_with_agents(count=2)
+    books.record(paid(books, books.agents[0], NOW, tax_amounts=taxed(1230, VAT, NO_VAT)))
+    before = taxes_in(books)
+    for key_of in (counters.total_key, counters.slots_key):
+        key = key_of(books.merchant.id, entry_of(books.kept[0]))
+        expression = f"SET #{counters.TAXES} = :taxes" if wrong is not None else f"REMOVE #{counters.TAXES}"
+        write_one(update(key, expression, {} if wrong is None else {"taxes": wrong}))
+
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert [(one.name, one.stored, one.counted) for one in outcome.mended] == [("taxes", 0, 2)] * 2
+    assert taxes_in(books) == before != ()
+    assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
+
+
+def test_cash_given_back_for_another_agent_has_its_own_counter_again(exact_engine: str) -> None:
+    del exact_engine
+    books = a_merchant_with_agents(count=2)
+    cash = books.record(paid(books, books.agents[0], NOW, tax_amounts=taxed(1230, VAT)))
+    by = AgentSnapshot(books.agents[1].id, "x@shop.example", "X", "+27829876543")
+    facts = {"id": a_guid(), "agent": by, "phase": Phase.REVERSAL_APPROVED, "original_id": cash.id, "reverse_mode": 2}
+    back = altered(cash, **facts, original_agent=books.agents[0].id)
+    transactions.reserve(cash, back)
+    before = dict(counters.read_counters(books.merchant.id, MONTH, counters.TOTAL))
+    for at in before:
+        key = counters.counters_key(f"{books.merchant.id}#{MONTH}", at)
+        client().call("DeleteItem", TableName=table_name(counters.TABLE), Key=key.wire())
+
+    rebuild(books.merchant.id, MONTH)
+
+    after = dict(counters.read_counters(books.merchant.id, MONTH, counters.TOTAL))
+    assert any(f"{counters.FOR}{books.agents[0].id}." in at for at in before)
+    assert (after, taxes_in(books)) == (before, ())
 
 
 def test_a_year_is_right_as_it_was_written(exact_engine: str) -> None:
@@ -125,10 +188,10 @@ def test_a_payment_counted_during_mending_is_kept(exact_engine: str, monkeypatch
     spoil(total_of(books), n09=7)
     correction = counters.correction
 
-    def correct_late(key: Key[object], before: Counters, after: Counters) -> Write:
+    def correct_late(key: Key[object], before: Counters, after: Counters, taxes: Sequence[Tax]) -> Write:
         if len(books.kept) == 1:
             books.record(paid(books, books.agents[0], NOW))
-        return correction(key, before, after)
+        return correction(key, before, after, taxes)
 
     monkeypatch.setattr(counters, "correction", correct_late)
     assert [(one.stored, one.counted) for one in rebuild(books.merchant.id, MONTH).mended] == [(8, 2)]

@@ -32,6 +32,7 @@ from tests.support import aws_commands, http
 from tests.support import events as support_events
 from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook, agent_update, an_email
 from tests.support.cards import a_card_body
+from tests.support.goods import TAXES, a_line, put_taxes
 from tests.support.host_without_inquiry import without_inquiries
 from tests.support.http import get
 from tests.support.receipts import mails
@@ -99,9 +100,11 @@ class Shopping:
         self.paid.append(str(reply.body["TransactionID"]))
         return self.paid[-1]
 
-    def give_back(self, payment: str, amount: str, *, by_card: bool = False) -> str:
+    def give_back(self, payment: str, amount: str, *lines: str, by_card: bool = False) -> str:
         path, mode = (REVERSE_CNP, ReverseMode.RETURN_CNP) if by_card else (REVERSE, ReverseMode.RETURN)
         basic = {"TransactionID": payment, "ReverseMode": mode, "Amount": amount, "PartialReverse": True}
+        if lines:
+            basic["AuxDataInput"] = {"AuxData": {"Purchases": [a_line(line) for line in lines]}}
         reply = self.shop.post(path, {"BasicReverseTran": {**basic, "ID": a_guid()}}, self.till)
         assert reply.error == (200, 0), reply.text
         support_events.deliver_all()
@@ -154,8 +157,10 @@ def shopping(stage: str) -> Iterator[Shopping]:
         created = shop.post(f"{shop.path}/webhook/create", a_webhook(Url=receiver.url))
         assert created.error == (200, 0), created.text
         made = Shopping(shop, till, signed_in["Data"]["SessionID"], receiver, an_email(), [])
-        cash = made.pay(a_body(Amount="12.30"))
-        made.pay(a_card_body(20.00))
+        put_taxes(shop, TAXES)
+        lines = [a_line(line) for line in ("2 x Tea 4.00 VAT15", "1 x Milk 4.30 VAT0")]
+        cash = made.pay(a_body(Amount="12.30", AuxDataInput={"AuxData": {"Purchases": lines}}))
+        made.pay({**a_card_body(20.00), "TaxesModel": {"Taxes": ["VAT15"]}})
         made.give_back(cash, "2.30")
         made.count({"Float": 500})
         later = {"Email": an_email()}
@@ -407,7 +412,7 @@ def test_a_reversal_after_the_copy_counts_in_its_restored_payment(
     shopping: Shopping, restore: Restore, keep: Any
 ) -> None:
     options, (cash, _) = keep(), shopping.paid
-    shopping.give_back(cash, "4.00")
+    shopping.give_back(cash, "4.00", "1 x Tea 4.00")
     seen, before = shopping.seen(), stored()
     put(table_name("transactions"), {"id": {"S": cash}, "rubbish": {"S": ""}})
 
@@ -416,6 +421,69 @@ def test_a_reversal_after_the_copy_counts_in_its_restored_payment(
     assert "given-back amounts of payments corrected: 1." in printed
     assert lasting(stored()) == lasting(before)
     assert shopping.seen() == seen
+
+
+def a_tax(minor: int) -> dict[str, Any]:
+    facts = {"code": {"S": "VAT15"}, "name": {"S": "VAT"}, "rate": {"N": "15"}}
+    return {"M": {**facts, "gross_minor": {"N": "3110"}, "tax_minor": {"N": f"{minor}"}}}
+
+
+WRONG_TAXES: list[dict[str, Any]] = [
+    {"S": "VAT15"},
+    {"L": [{"S": "VAT15"}]},
+    {"L": [{"M": {"code": {"S": "VAT15"}}}]},
+    {"L": [a_tax(999)]},
+]
+
+
+def damaged(table: str, chosen: Callable[[dict[str, Any]], bool], **attributes: Any) -> int:
+    """Give attributes of the chosen items other values, and return the number of these items."""
+    found = [item for item in stored_in(table).values() if chosen(item)]
+    for item in found:
+        put(table_name(table), {**item, **attributes})
+    return len(found)
+
+
+@pytest.mark.parametrize("wrong", WRONG_TAXES, ids=str)
+def test_wrong_taxes_are_as_they_were(shopping: Shopping, restore: Restore, keep: Any, wrong: Any) -> None:
+    seen, before, options = shopping.seen(), stored(), keep()
+    assert damaged("transactions", lambda one: one["id"]["S"] == shopping.paid[1], tax_amounts=wrong)
+    assert damaged("transactions", lambda one: "gives_back" in one, gives_back={"M": {"tax0": {"N": "999"}}})
+    for name in ("taxes", "rubbish"):
+        assert damaged("history", lambda one: one["at"]["S"].startswith(("total#", "entry#")), **{name: wrong})
+
+    restore(*options, "--yes")
+
+    assert lasting(stored()) == lasting(before)
+    assert shopping.seen() == seen
+
+
+@pytest.mark.parametrize("given_back", [{"M": {"tax0": {"N": "999"}, "line1": {"N": "1"}}}, {"M": {}}, {"S": "?"}])
+def test_lines_and_taxes_that_a_payment_gave_back_are_those_of_its_reversals(
+    shopping: Shopping, restore: Restore, keep: Any, given_back: Any
+) -> None:
+    cash = shopping.paid[0]
+    shopping.give_back(cash, "4.00", "1 x Tea 4.00")
+    before, options = stored(), keep()
+    assert damaged("transactions", lambda one: one["id"]["S"] == cash, given_back=given_back)
+
+    restore(*options, "--table", "transactions", "--yes")
+
+    assert lasting(stored()) == lasting(before)
+    shopping.give_back(cash, "4.00", "1 x Tea 4.00")
+
+
+def test_a_reversal_that_failed_gives_back_no_line(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    cash = shopping.paid[0]
+    failed = shopping.give_back(cash, "4.00", "1 x Tea 4.00")
+    declined = {"phase": {"S": Phase.DECLINED.value}}
+    assert damaged("transactions", lambda one: one["id"]["S"] == failed, **declined)
+    assert damaged("history", lambda one: failed in one["at"]["S"], **declined)
+
+    printed = restore(*keep(), "--table", "transactions", "--yes")
+
+    assert "given-back amounts of payments corrected: 1." in printed
+    shopping.give_back(cash, "8.00", "2 x Tea 4.00")
 
 
 def test_a_lost_reversal_is_named_and_never_given_back_twice(shopping: Shopping, restore: Restore, keep: Any) -> None:
@@ -497,12 +565,13 @@ def test_a_later_payment_that_contradicts_its_history_is_named_and_changes_nothi
         ({"client_id": {"N": "1"}}, "of merchant 1 in transactions"),
         ({"created_at": {"S": "2026-01-02T10:00:00.000000+00:00"}}, "2026-01-02 12:00"),
         ({"acquirer": {"S": "CREDIT"}}, "CREDIT"),
+        ({"tax_amounts": {"L": [a_tax(407)]}}, "VAT15 407 of 3110"),
     ],
 )
 def test_a_later_payment_with_another_fact_than_its_history_is_counted_as_before(
     shopping: Shopping, restore: Restore, keep: Any, change: dict[str, Any], shown: str
 ) -> None:
-    options, later = keep(), shopping.pay(a_body(Amount="31.10"))
+    options, later = keep(), shopping.pay({**a_body(Amount="31.10"), "TaxesModel": {"Taxes": ["VAT15"]}})
     before, item = stored(), stored_in("transactions")[later]
     put(table_name("transactions"), item | change)
 
