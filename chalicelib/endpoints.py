@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from chalicelib.web import MEGABYTE, Deferred, Endpoint
 
 if TYPE_CHECKING:
-    from chalicelib.routes import accounts, history, management, pages, payments, webhooks
+    from chalicelib.routes import accounts, drawers, history, management, pages, payments, webhooks
 else:
-    NOUNS = ("accounts", "history", "management", "pages", "payments", "webhooks")
-    accounts, history, management, pages, payments, webhooks = (Deferred(f"chalicelib.routes.{noun}") for noun in NOUNS)
+    NOUNS = ("accounts", "drawers", "history", "management", "pages", "payments", "webhooks")
+    accounts, drawers, history, management, pages, payments, webhooks = (
+        Deferred(f"chalicelib.routes.{noun}") for noun in NOUNS
+    )
 
 WITH_PICTURE = 2 * MEGABYTE  # a picture of 1 MB has 1.4 MB as base64
 WITH_FILES = 5 * MEGABYTE
@@ -58,6 +60,8 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/reversecnp", payments.reverse_cnp),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", accounts.list_cards),
     Endpoint("POST", "/api/v1/report/takings", history.takings),
+    Endpoint("POST", "/api/v1/report/drawer", drawers.report),
+    Endpoint("POST", "/api/v1/report/drawer/list", drawers.list_of_day),
     Endpoint("GET", "/api/v1/health", pages.health, public=True),
 )
 DOCUMENTS = (

@@ -122,6 +122,12 @@ def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
 
+def check_can_use_drawer(agent: Agent, client_id: int, agent_id: int) -> None:
+    """Refuse to show or count the drawer of `agent_id`, except to itself and to the managers of its merchant."""
+    _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
+    _check_allowed(_is_manager(agent) or agent.id == agent_id)
+
+
 def _can_reverse(agent: Agent, agent_id: int) -> bool:
     return _is_manager(agent) or Right.REVERSE_OTHERS in rights_of(agent) or agent.id == agent_id
 

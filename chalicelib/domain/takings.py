@@ -25,6 +25,7 @@ class Moved(Record):
     number: int
     amount_minor: int
     taxes: tuple[TaxAmount, ...] = ()
+    original_agent: int | None = None  # the agent of the payments whose cash another agent gave back
 
 
 class Taking(Record):

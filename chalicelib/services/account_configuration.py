@@ -54,15 +54,15 @@ def _terminal_keys(caller: Caller) -> list[Key[Terminal]]:
 
 
 def _currency_taken(admitted: Admitted, merchant: Merchant | None) -> Currency | None:
-    """Return the currency that payment/submit takes: the terminal's, else the agent's, else the merchant's.
-
-    The agent's terminal may be another one than the authorizer's.
-    """
+    """Return the currency that the caller takes. Its terminal may be another one than the authorizer's."""
     agent = admitted.agent
     terminal = None if agent.terminal_id is None else admitted.read(merchants.terminal_key(agent.terminal_id))
-    if terminal is not None:
-        return terminal.currency
-    return _known(agent.currency_id or (merchant.currency_id if merchant else None))
+    return currency_taken(agent, terminal, merchant.currency_id if merchant else None)
+
+
+def currency_taken(agent: Agent, terminal: Terminal | None, of_merchant: str | None) -> Currency | None:
+    """Return the currency that payment/submit takes: the terminal's, else the agent's, else the merchant's."""
+    return terminal.currency if terminal else _known(agent.currency_id or of_merchant)
 
 
 def _known(code: str | None) -> Currency | None:

@@ -225,7 +225,19 @@ def _counter_text(entry: HistoryEntry) -> str:
 
 def counter_at(at: str) -> CounterKey:
     """Return the counter of the total or the slots with this sort key."""
+    agent_id, (input_type, reverse_mode, money, _, acquirer) = _parts(at)
+    return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")
+
+
+def original_agent_at(at: str) -> int | None:
+    """Return the other agent for whose payments the counter of this sort key gave cash back; None for its own."""
+    _, (_, _, _, shard, _) = _parts(at)
+    agent_id = shard.partition(FOR)[2]
+    return int(agent_id) if agent_id else None
+
+
+def _parts(at: str) -> tuple[str, list[str]]:
+    """Return the agent and the texts of a sort key: 17, [10, 0, 2ZAR, 1, CASH]."""
     start = len(TOTAL) if at.startswith(TOTAL) else len(SLOTS) + len("31#")
     agent_id, _, text = at[start:].partition("#")
-    input_type, reverse_mode, money, _, acquirer = text.split(".", 4)
-    return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")
+    return agent_id, text.split(".", 4)

@@ -12,6 +12,7 @@ from chalicelib.store.counters import (
     counter_pages,
     counters_range,
     day_of_slots,
+    original_agent_at,
     slots_prefix,
     slots_range,
     total_prefix,
@@ -74,6 +75,7 @@ def _moved(at: str, numbers: Counters, taxes: Sequence[Tax], day: date, hour: in
         number=numbers.get(f"{MOVED}{when}", 0),
         amount_minor=_money(numbers, when),
         taxes=tuple(counted_taxes(numbers, when, taxes)),
+        original_agent=original_agent_at(at),
     )
 
 

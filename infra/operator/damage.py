@@ -14,6 +14,7 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery, DeliveryState
+from chalicelib.domain.drawer import Count
 from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.outbox import Outbox, SendingRequest
@@ -29,6 +30,7 @@ from chalicelib.gateways.acquirers.sandbox import SandboxRecord, SandboxToken
 from chalicelib.store import (
     agents,
     audit,
+    drawers,
     events,
     linked_cards,
     merchants,
@@ -202,8 +204,8 @@ def _is_sequence_of(item: Item, merchant_id: int) -> bool:
 def _is_object_of(name: str, merchant_id: int) -> bool:
     """Return whether the object of an audit entry ("agent#17") belongs to the merchant. A deleted one does not."""
     kind, _, number = name.partition("#")
-    if kind == "merchant":
-        return number == str(merchant_id)
+    if kind in {"merchant", "drawer"}:
+        return number.partition("#")[0] == str(merchant_id)
     if kind == "agent":
         return _is_agent_of(int(number), merchant_id)
     if kind == "terminal":
@@ -336,6 +338,7 @@ RULES: Mapping[str, Rule] = {
         lambda one: {"updated": one.updated_at, "count": one.transaction_count},
         _all_but("transaction_count"),
     ),
+    drawers.TABLE: Rule(_read_as(Count), _version, _all_but("note")),  # an erasure replaces it
     price_lists.TABLE: Rule(_read_as(PriceList), _version, _all_but()),
     webhooks_store.TABLE: Rule(_read_as(Webhook), _version, _all_but(*webhooks_store.NOTED)),
     sequences.TABLE: Rule(_item_of_sequences, _marks_of_sequences, _NOTHING),

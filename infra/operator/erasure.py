@@ -23,6 +23,7 @@ from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.drawer import Count
 from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
@@ -39,7 +40,7 @@ from chalicelib.domain.transaction import (
 )
 from chalicelib.gateways import files
 from chalicelib.settings import settings
-from chalicelib.store import audit, events, history, linked_cards, outbox, transactions
+from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
@@ -80,8 +81,15 @@ def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> li
 
 
 def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> int:
-    """Erase the payer's data in these families, and return the number of their transactions."""
+    """Erase the payer's data in these families and in notes; return the number of the families' transactions."""
+    notes = payer_records.notes_of(merchant, address)
+    for note in notes:
+        key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
+        with suppress(AlreadyExistsError):  # a later count has another note
+            write_one(update(key, "SET #note = :new", {"new": ERASED, "was": note.note}, condition="#note = :was"))
     if not found:
+        if notes:
+            write_one(_audited(merchant, now))
         return 0
     _store_picture()
     known = {family.ids[0]: family for family in found}
@@ -97,10 +105,14 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
         raise UnfinishedError
     ids = list(chain.from_iterable(family.ids for family in known.values()))
     _erase_around(merchant, address, ids, now)
-    write_one(audit.write(f"merchant#{merchant.id}", Act("erase", OPERATOR, now), ("payer",)))
+    write_one(_audited(merchant, now))
     for payment_id in known:
         _mark(payment_id, Erasure.DONE)
     return len(ids)
+
+
+def _audited(merchant: Merchant, now: datetime) -> Write:
+    return audit.write(f"merchant#{merchant.id}", Act("erase", OPERATOR, now), ("payer",))
 
 
 def without_payer(transaction: Transaction, touches: Touches) -> Transaction:

@@ -22,7 +22,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.transaction import ERASED, Transaction
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store import events, history, linked_cards, merchants, outbox, transactions
+from chalicelib.store import drawers, events, history, linked_cards, merchants, outbox, transactions
 from chalicelib.store.table import Value, encode, read, read_all
 from infra.operator import payer_records
 from infra.operator.erasure import (
@@ -56,7 +56,8 @@ def payer_command(options: argparse.Namespace) -> None:
         return
     if options.action == EXPORT:
         found = payer_records.families(merchant, now, payer_records.belongs_to(merchant, address))
-        print(simplejson.dumps(_document(merchant, found, now), indent=2, use_decimal=True, ensure_ascii=False))
+        document = _document(merchant, address, found, now)
+        print(simplejson.dumps(document, indent=2, use_decimal=True, ensure_ascii=False))
         return
     found = families_to_erase(merchant, address, now)
     for place in _places(merchant, address, found, now):
@@ -100,7 +101,7 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         sys.exit("Nothing is erased: there is no terminal to ask at. Add --yes to erase without a question.")
     found = families_to_erase(merchant, address, now)
     count = _count(found)
-    if count and not is_confirmed:
+    if (count or payer_records.notes_of(merchant, address)) and not is_confirmed:
         question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone. [y/N] "
         if _answer(question) not in {"y", "yes"}:
             sys.exit("Nothing is erased.")
@@ -150,6 +151,8 @@ def _places(merchant: Merchant, address: Address, found: list[Family], now: date
     for card in payer_records.cards_of(records):
         if changes := changes_of(card, card_without_payer(card, address)):
             yield f"{linked_cards.TABLE}  {card.id}  {', '.join(sorted(changes))}"
+    for note in payer_records.notes_of(merchant, address):
+        yield f"{drawers.TABLE}  {merchant.id} {note.place}  note"
     for file in payer_records.exports_of(merchant.id) if records else ():
         yield f"files  {file.name}  version {file.version}, which may hold texts of these transactions"
 
@@ -171,7 +174,7 @@ def _answered(merchant: Merchant, records: list[Transaction], now: datetime) -> 
         )
 
 
-def _document(merchant: Merchant, found: list[Family], now: datetime) -> dict[str, Any]:
+def _document(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> dict[str, Any]:
     """Return the payer's data as JSON values, under the names of the stored attributes."""
     records = _records(found)
     return {
@@ -184,6 +187,7 @@ def _document(merchant: Merchant, found: list[Family], now: datetime) -> dict[st
             for event, delivery in _answered(merchant, records, now)
         ],
         "linked_cards": [_plain(encode(card.details)) for card in payer_records.cards_of(records)],
+        "drawers": [{"place": one.place, "note": one.note} for one in payer_records.notes_of(merchant, address)],
     }
 
 

@@ -21,6 +21,7 @@ from chalicelib import exact_json, phone_numbers
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.drawer import Count
 from chalicelib.domain.events import Event, spans
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter
@@ -32,7 +33,7 @@ from chalicelib.gateways import create
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
-from chalicelib.store import events, history, linked_cards, outbox, transactions
+from chalicelib.store import drawers, events, history, linked_cards, outbox, transactions
 from chalicelib.store.table import BATCH, Key, decode, read_all, table_name, value_of
 from infra.operator import items
 
@@ -232,6 +233,11 @@ def events_of(
         for event, deliveries in events.between(*span):
             if event.transaction_id in ids:
                 yield event, deliveries
+
+
+def notes_of(merchant: Merchant, address: Address) -> list[Count]:
+    """Return the counts of drawers whose note names an address."""
+    return [one for one in drawers.of_merchant(merchant.id) if one.note and address.touches(one.note)]
 
 
 def cards_of(found: Iterable[Transaction]) -> list[LinkedCard]:

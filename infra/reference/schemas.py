@@ -37,6 +37,8 @@ AMOUNTS: Mapping[str, Mapping[str, Any]] = {
     "Purchase.Price": {"exclusiveMinimum": -(10**15), "exclusiveMaximum": 10**15, "pattern": f"^-?{DECIMAL}$"},
     "TaxIn.Rate": {"minimum": 0, "maximum": 100, "pattern": f"^{DECIMAL}$"},
     "ItemIn.Price": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
+    "ReportDrawer.Float": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
+    "ReportDrawer.Counted": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^{DECIMAL}$"},
 }
 NOT_AMOUNTS = ["boolean", "object", "array"]  # and null, unless the amount is optional

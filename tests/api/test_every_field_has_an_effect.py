@@ -245,7 +245,7 @@ EXPORT = "/api/v1/report/export"
 HISTORY, BY_DAYS, CARDS = (f"{PAYMENT}/{name}" for name in ("listHistoryEx", "listByDaysEx", "GetLinkedCards"))
 PREPARE, AUTH_ACCOUNT, SIGN_IN = f"{PAYMENT}/prepare", f"{PAYMENT}/AuthAccount", "/api/v1/user/login/session"
 BY_CASH, BY_CHIP, KEYED = (lambda run, name=name: run.made[name].sent for name in ("cash", "chip", "keyed"))
-TAKINGS = "/api/v1/report/takings"
+TAKINGS, DRAWER = "/api/v1/report/takings", "/api/v1/report/drawer"
 OTHERS = (403, 152)
 
 
@@ -519,6 +519,20 @@ OF_TAKINGS = {
 }
 
 
+OF_A_DRAWER = {
+    **each(context_of(spec_fields.DRAWER), accepted),
+    "CurrentAccountID": refused(DRAWER, lambda run: complete_requests.drawer(run.ids), 1, OTHERS),
+    **each(
+        ["AgentID", "AccountID"],
+        refused(DRAWER, lambda run: complete_requests.drawer(run.ids), 10**15, (404, 563)),
+    ),
+    **{
+        name: changing(DRAWER, lambda run: complete_requests.drawer(run.ids), value, f"Drawer.{name}")
+        for name, value in (("Day", "2026-01-31"), ("Float", 1), ("Counted", "0.50"), ("Note", "Nothing is torn"))
+    },
+}
+
+
 def of_linked_cards() -> dict[str, Evidence]:
     def linked(run: Run) -> Any:
         return run.ids.linked_card
@@ -562,6 +576,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     EXPORT: OF_AN_EXPORT,
     CARDS: of_linked_cards(),
     TAKINGS: OF_TAKINGS,
+    DRAWER: OF_A_DRAWER,
     PREPARE: {
         **each(context_of(spec_fields.PREPARE), accepted),
         "CurrentAccountID": refused(PREPARE, prepared, 1, OTHERS),

@@ -226,7 +226,7 @@ def test_terminals_are_listed_newest_first_and_found_by_text_and_state(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (
-        shop.terminal(Title="At the door", Name="TILL-A"),
+        shop.terminal(Title="Kiosk", Name="TILL-A"),
         shop.terminal(State=0, City="Paarl", BackRetailerID="MID-OF-MY-BANK"),
     )
     a_shop(shop.stage).terminal()
@@ -237,9 +237,9 @@ def test_terminals_are_listed_newest_first_and_found_by_text_and_state(
         return [one["ID"] for one in reply.body["Terminals"]]
 
     assert listed() == [second["ID"], first["ID"]]
-    assert listed(Search="DOOR") == listed(State=1) == listed(Search="till-a") == [first["ID"]]
+    assert listed(Search="KIOSK") == listed(State=1) == listed(Search="till-a") == [first["ID"]]
     assert listed(Search="of-my-bank") == listed(Search="paarl") == [second["ID"]]
-    assert listed(Search="door", State=0) == []
+    assert listed(Search="kiosk", State=0) == []
     monkeypatch.setattr(history_page, "PAGE_SIZE", 1)
     page = shop.post(f"{shop.path}/terminal/list", {"Page": 2}).body
     assert page["Terminals"] == [first]

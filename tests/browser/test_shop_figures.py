@@ -118,6 +118,28 @@ def test_the_day_report_names_the_first_and_the_last_number_of_a_till(shop: Shop
     expect(shop.page.get_by_text("No number between the first and the last is missing.")).to_be_visible()
 
 
+@pytest.mark.parametrize(("width", "who", "drawers"), [(360, "till", 1), (360, "owner", 2), (1280, "owner", 2)])
+def test_the_day_report_has_the_drawers(width: int, who: str, drawers: int, shop: Shop, store: Store) -> None:
+    paid = store.pay("45.00")
+    store.give_back(paid, "4.00")
+    basic = {"TransactionID": paid, "ReverseMode": 2, "Amount": "1.00", "PartialReverse": True}
+    assert post(store.stage, "/api/v1/payment/reverse", {"BasicReverseTran": basic}, store.owner).error == (200, 0)
+    count = {"Float": "500.00", "Counted": "540.50", "Note": "x" * 512}
+    assert post(store.stage, "/api/v1/report/drawer", count, store.till).error == (200, 0)
+    shop.page.set_viewport_size({"width": width, "height": 900})
+
+    shop.sign_in(getattr(store, who), "#/day-report")
+    shop.wait_for("Day report")
+
+    section = shop.page.locator("section", has=shop.page.get_by_role("heading", name="Drawers"))
+    assert section.locator("dl").count() == drawers  # the owner gave cash back too
+    amounts = [
+        one.get_attribute("data-amount") for one in section.locator("dl", has_text="500.00").locator(".money").all()
+    ]
+    assert amounts == ["500.00", "41.00", "541.00", "540.50", "-0.50", "1.00"]
+    assert shop.visit.overflow() <= 0
+
+
 def test_the_day_report_shows_the_taxes_of_the_day(shop: Shop, store: Store) -> None:
     taxes: list[dict[str, Any]] = [
         {"Code": "VAT15", "Name": "VAT", "Rate": 15},

@@ -269,6 +269,15 @@ def takings(ids: Ids) -> dict[str, Any]:
     return context(ids) | {"Period": period, "AccountID": ids.agent, "By": "hour"}
 
 
+def drawer(ids: Ids) -> dict[str, Any]:
+    entered = {"Float": 500, "Counted": "512.30", "Note": "Two notes are torn"}
+    return drawers(ids) | {"AgentID": ids.agent, **entered}
+
+
+def drawers(ids: Ids) -> dict[str, Any]:
+    return context(ids) | {"Day": f"{datetime.now(UTC):%Y-%m-%d}", "AccountID": ids.agent}
+
+
 def auth_account(ids: Ids) -> dict[str, Any]:
     return {"CurrentAccountID": ids.agent, "Lang": "en", "IP": "10.0.0.1"}
 
@@ -290,6 +299,7 @@ EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
     f"{PAYMENT}/reversecnp": reversal_cnp,
     f"{PAYMENT}/GetLinkedCards": linked_cards_of,
     "/api/v1/report/takings": takings,
+    "/api/v1/report/drawer": drawer,
 }
 
 
@@ -450,6 +460,8 @@ def ask(run: Run) -> None:
     run.post("/api/v1/report/takings", takings(run.ids))
     today = datetime.now(UTC) + timedelta(hours=2)  # the merchant's
     run.post("/api/v1/report/takings", {"Period": {"To": f"{today:%Y-%m-%d}"}})  # a day has receipt numbers
+    run.post("/api/v1/report/drawer", drawer(run.ids))
+    run.post("/api/v1/report/drawer/list", {"Day": f"{datetime.now(UTC):%Y-%m-%d}"}, run.shop.owner)
     run.post("/api/v1/report/export", {})
     run.post(f"{PAYMENT}/prepare", prepare(run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))

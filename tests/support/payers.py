@@ -6,13 +6,15 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 import boto3
 
 from chalicelib.domain.transaction import Transaction
-from chalicelib.services import deliveries
+from chalicelib.schemas.drawer import ReportDrawer
+from chalicelib.services import deliveries, drawers
 from chalicelib.services.linked_cards import link
 from chalicelib.settings import settings
 from chalicelib.store import merchants
@@ -74,6 +76,11 @@ class Payer:
         files = [a_picture("PHOTO", self.picture)]
         return self.till.pay({**a_body(**{**texts, **basic}), "Receipt": self.receipt, "Files": files}, now())
 
+    def count(self, note: str) -> None:
+        """Count the drawer of the till, with a note."""
+        body = ReportDrawer.model_validate({"Counted": Decimal(1), "Note": note})
+        drawers.report(body, self.till.caller, now())
+
     def swipe(self, amount: str = "10.00", **parts: Any) -> Transaction:
         track = f"%B{PAN}^{self.name}^30121011000000000123000000?{TRACK2}"
         basic = {"Amount": amount, "CurrencyID": "ZAR", "InputType": 2}
@@ -95,6 +102,7 @@ class Payer:
             signed = self.swipe("10.08", Files=[a_picture("SIGNATURE", PNG + self.picture)])
             declined = self.swipe("10.05")
             pending = self.till.give_back(self.swipe(), now(), Amount="5.69")
+            self.count(f"Owes {self.email.upper()} a coin")
             linked = link(self.till.agent, replace_name(self.name), "Company card", now())
             by_link = {"LinkedCardId": linked.id, "CardInputMode": 2}
             basic = {"Amount": "10.00", "CurrencyID": "ZAR", "InputType": 5}

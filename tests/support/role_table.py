@@ -132,6 +132,10 @@ def _takings(world: World) -> dict[str, Any]:
     return {"AccountID": world.colleague.agent.id}
 
 
+def _drawer(world: World) -> dict[str, Any]:
+    return {"AgentID": world.colleague.agent.id, "Counted": 0}
+
+
 def _cards(world: World) -> dict[str, Any]:
     return {"AccountId": world.colleague.agent.id}
 
@@ -206,6 +210,10 @@ ROWS = [
     Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_takings", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_takings", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("drawers_report", _drawer, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("drawers_report", lambda _: {"Float": 0}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("drawers_list_of_day", _takings, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="by account"),
+    Row("drawers_list_of_day", lambda _: {}, (INVALID, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, OK)),
     Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_export", _journal, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="a journal of a colleague"),

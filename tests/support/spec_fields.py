@@ -399,6 +399,13 @@ TAKINGS: dict[str, Any] = CONTEXT | {
     "AccountID": (I, False),
     "By": (S, False),
 }  # ours
+LIST_DRAWERS: dict[str, Any] = CONTEXT | {"Day": (S, False), "AccountID": (I, False)}  # ours
+DRAWER: dict[str, Any] = LIST_DRAWERS | {
+    "AgentID": (I, False),
+    "Float": (D, False),
+    "Counted": (D, False),
+    "Note": (S, False),
+}  # ours
 
 SEND_RECEIPT: dict[str, Any] = CONTEXT | {
     "Email": (S, False),
@@ -436,6 +443,8 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/payment/reversecnp": REVERSE_CNP,
     "/api/v1/payment/GetLinkedCards": GET_LINKED_CARDS,
     "/api/v1/report/takings": TAKINGS,
+    "/api/v1/report/drawer": DRAWER,
+    "/api/v1/report/drawer/list": LIST_DRAWERS,
 }
 
 FINDING = {"Type": I, "Property": S, "Code": I, "Message": S}
@@ -785,6 +794,21 @@ TAKING = {
     "AmountReversed": D,
     "Net": D,
 }
+DRAWER_ANSWER = {
+    "Day": S,
+    "AgentID": I,
+    "AgentName": S,
+    "CurrencyID": S,
+    "Float": D,
+    "Cash": D,
+    "ReturnedByOthers": D,
+    "Expected": D,
+    "Counted": D,
+    "Difference": D,
+    "Note": S,
+    "CountedAt": S,
+    "CountedBy": I,
+}
 
 # The objects of answers. A path such as Transaction.Card.BankName begins with one of them, wherever it stands.
 OBJECTS: dict[str, dict[str, Any]] = {
@@ -848,6 +872,8 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "Taxes": [TAX_AMOUNT | {"Day": S, "Hour": I, "CurrencyID": S}],
         "ReceiptNumbers": [{"AgentID": I, "First": S, "Last": S, "Count": I}],
     },
+    "Drawer": {"Drawer": DRAWER_ANSWER},  # ours
+    "Drawers": {"Drawers": [DRAWER_ANSWER]},  # ours
     "SignOut": {},  # ours: nothing beside the envelope
     "Health": {},  # ours: nothing beside the envelope
 }
@@ -857,6 +883,8 @@ ANSWERS = {
     "/api/v1/user/logout/session": "SignOut",
     "/api/v1/user/me": "Me",
     "/api/v1/report/takings": "Takings",
+    "/api/v1/report/drawer": "Drawer",
+    "/api/v1/report/drawer/list": "Drawers",
     "/api/v1/payment/AuthAccount": "AuthAccount",
     "/api/v1/merchant/create": "CreateMerchant",
     "/api/v1/merchant/{merchantId}/update": "CreateMerchant",

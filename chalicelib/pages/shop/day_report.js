@@ -1,5 +1,6 @@
 // The day report (Z report): counts and sums of a day for the books. It prints on A4 and on 80 mm paper.
 import { addDays, formatDay, formatMoment, inZone, isDay } from "../kit/dates.js";
+import { Drawers, drawersOfDay } from "./drawers.js";
 import { listed } from "./history.js";
 import { useLoaded } from "../kit/load.js";
 import { formatCount, sum } from "../kit/money.js";
@@ -12,8 +13,8 @@ import { language, texts } from "texts";
 import { html } from "../kit/view.js";
 
 async function load(day) {
-  const [report, list] = await Promise.all([takingsOfDay(day), listed({ from: day, to: day })]);
-  return { ...report, count: list.counters.ItemCountTtl };
+  const [report, list, drawers] = await Promise.all([takingsOfDay(day), listed({ from: day, to: day }), drawersOfDay(day)]);
+  return { ...report, count: list.counters.ItemCountTtl, drawers };
 }
 
 // The receipt numbers of each till: the service counts them without a gap.
@@ -71,7 +72,7 @@ function OfCurrency({ rows, taxes, currency, day }) {
   </section>`;
 }
 
-function Report({ day, report: { rows, taxes, numbers, count } }) {
+function Report({ day, report: { rows, taxes, numbers, count, drawers } }) {
   const names = texts.report;
   const { me } = session();
   return html`<article class="card report">
@@ -81,6 +82,7 @@ function Report({ day, report: { rows, taxes, numbers, count } }) {
       <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
     </dl>
     ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} currency=${currency} day=${day} />`)}
+    <${Drawers} drawers=${drawers} />
     ${numbers.length > 0 && html`<${Numbers} rows=${rows} numbers=${numbers} />`}
     <p class="made"><small>${names.made(formatMoment(inZone(me.GMT)), me.Name)}
       ${day === today() && html` ${names.notOver}`}</small></p>

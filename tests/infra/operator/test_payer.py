@@ -14,6 +14,7 @@ import pytest
 
 from chalicelib.domain import message_limits
 from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
 from chalicelib.gateways import mail, sms
 from chalicelib.services import outbox
@@ -27,7 +28,7 @@ from tests.support.transactions import a_body
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-TABLES = ("transactions", "history", "outbox", "events", "cards")
+TABLES = ("transactions", "history", "outbox", "events", "cards", "drawers")
 
 
 @pytest.fixture(autouse=True)
@@ -239,11 +240,28 @@ def test_find_lists_each_place_and_changes_nothing(capsys: pytest.CaptureFixture
 
     *listed, summary = capsys.readouterr().out.splitlines()
     assert len(listed) == len(places)
-    for table in ("transactions", "history", "outbox", "events", "cards"):
+    for table in TABLES:
         wanted = sum(f"-{table} " in place for place in places)
         assert sum(line.startswith(f"{table}  ") for line in listed) == wanted, table
     assert summary == f"10 transactions of merchant {payer.merchant}."
     assert stored() == before
+
+
+def test_a_note_of_a_drawer_is_erased_without_any_payment(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    for note in (f"Owes {payer.email} a coin", f"Owed {payer.email} a coin", "Counted"):
+        payer.count(note)
+    capsys.readouterr()
+
+    payer.run("find")
+    found = capsys.readouterr().out.splitlines()
+    payer.erase()
+
+    day = business_day(now(), payer.till.merchant.gmt)
+    kept = f"drawers  {payer.merchant} {day}#count#{payer.till.agent.id}#00000"
+    places = [f"{kept}{number}  note" for number in (1, 2)]
+    assert found == [*places, f"0 transactions of merchant {payer.merchant}."]
+    assert places_of(payer.planted) == []
 
 
 def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,6 +281,7 @@ def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixt
     assert document["messages"]
     assert document["answers_of_webhooks"]
     assert document["linked_cards"][0]["cardholder"] == payer.name
+    assert payer.email.upper() in document["drawers"][0]["note"]
     assert payer.till.agent.email not in printed
     assert stored() == before
 

@@ -44,6 +44,7 @@ from tests.support.transactions import a_body, a_guid
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
 REVERSE_CNP = "/api/v1/payment/reversecnp"
 LIST, TAKINGS = "/api/v1/payment/listHistoryEx", "/api/v1/report/takings"
+DRAWER, DRAWERS = "/api/v1/report/drawer", "/api/v1/report/drawer/list"
 LATELY = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
 KEPT = "kept-"  # the beginning of the names of copies
 
@@ -109,6 +110,9 @@ class Shopping:
         support_events.deliver_all()
         return str(reply.body["TransactionReverseID"])
 
+    def count(self, entered: dict[str, Any]) -> None:
+        assert self.shop.post(DRAWER, entered, self.till).error == (200, 0)
+
     def seen(self) -> list[Any]:
         """Return what the shop sees: each payment, list, totals, takings, webhooks, events, and who is signed in."""
         me = http.call(
@@ -123,10 +127,11 @@ class Shopping:
         asked = [
             self.shop.post(LIST, {}, self.shop.owner),
             self.shop.post(TAKINGS, {}, self.shop.owner),
+            self.shop.post(DRAWERS, {}, self.shop.owner),
             self.shop.post(f"{self.shop.path}/webhook/list", {}, self.shop.owner),
             self.shop.post(f"{self.shop.path}/event/list", {}, self.shop.owner),
         ]
-        assert [reply.error for reply in (me, *shown, *asked)] == [(200, 0)] * (len(shown) + 5)
+        assert [reply.error for reply in (me, *shown, *asked)] == [(200, 0)] * (len(shown) + 6)
         return [reply.body for reply in (*shown, *asked)]
 
     def sent(self) -> tuple[int, int]:
@@ -157,6 +162,7 @@ def shopping(stage: str) -> Iterator[Shopping]:
         cash = made.pay(a_body(Amount="12.30", AuxDataInput={"AuxData": {"Purchases": lines}}))
         made.pay({**a_card_body(20.00), "TaxesModel": {"Taxes": ["VAT15"]}})
         made.give_back(cash, "2.30")
+        made.count({"Float": 500})
         later = {"Email": an_email()}
         http.post(stage, f"/api/v1/payment/receipt/{cash}", later, made.till, Idempotency_Key="later")
         support_events.deliver_all()
@@ -289,6 +295,7 @@ def test_all_tables_are_as_they_were(
 ) -> None:
     earlier = stored()
     shopping.give_back(shopping.paid[1], "5.00", by_card=True)
+    shopping.count({"Counted": 510, "Note": "Counted twice"})
     seen, sent = shopping.seen(), shopping.sent()
     before, options = stored(), keep()
     for table in before:

@@ -94,7 +94,7 @@ def test_the_tables_are_those_of_the_design() -> None:
 
     assert names == (
         "merchants agents terminals cards logins sessions transactions history sequences outbox "
-        "pricelists webhooks events audit sandbox"
+        "pricelists drawers webhooks events audit sandbox"
     )
 
 

@@ -348,6 +348,17 @@ export const en = {
     made: (time, name) => `Made ${time} by ${name}.`,
     notOver: "The day is not over.",
   },
+  drawer: {
+    title: "Drawers",
+    float: "Float",
+    cash: "Cash taken, less given back",
+    expected: "Expected",
+    counted: "Counted",
+    difference: "Difference",
+    byOthers: "Given back by others",
+    othersGave: "Cash that others give back for a till's payments comes from their drawers.",
+    none: "–",
+  },
   merchant: {
     title: "Choose a merchant",
     number: "Merchant number",

@@ -1,0 +1,19 @@
+"""Drawers: the cash that they should hold, and its counts."""
+
+from chalicelib import clock
+from chalicelib.domain.agent import Caller
+from chalicelib.schemas.drawer import DrawerAnswer, DrawersAnswer, DrawerView, ListDrawers, ReportDrawer
+from chalicelib.services import drawers
+
+
+def report(body: ReportDrawer, caller: Caller) -> DrawerAnswer:
+    """Report the cash that a drawer should hold on a day, or store its float or count first."""
+    found = drawers.report(body, caller, clock.now())
+    [one] = found.drawers
+    return DrawerAnswer(drawer=DrawerView.of(one, body.gmt, found.gmt))
+
+
+def list_of_day(body: ListDrawers, caller: Caller) -> DrawersAnswer:
+    """List the drawers of a day: of everyone who took or gave back cash, or counted."""
+    found = drawers.list_of_day(body, caller, clock.now())
+    return DrawersAnswer(drawers=[DrawerView.of(one, body.gmt, found.gmt) for one in found.drawers])
