@@ -53,7 +53,7 @@ BAD_DAYS, CARD_DATA = "docs/bad-days.md", "docs/pci.md"
 CODES: dict[str, list[int | None]] = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
-    "docs/goods.md": [0] * 6,
+    "docs/goods.md": [0] * 9,
     "docs/cards.md": [1005],
     "docs/idempotency.md": [0],
     "docs/offline.md": [0],
@@ -133,12 +133,13 @@ def test_the_first_payment_of_the_guide_is_half_given_back(stage: str) -> None:
 
 
 def test_the_guide_of_goods_says_the_taxes_that_it_is_answered(stage: str) -> None:
-    _, known, sold, coffee, rest, taken = guides.pasted("docs/goods.md", stage)
+    _, known, sold, coffee, rest, taken, _, _, receipt = guides.pasted("docs/goods.md", stage)
 
     assert known["PriceList"] is None
     taxes = [one["Transaction"]["TaxAmounts"][0]["Tax"] for one in (sold, coffee, rest)]
     assert taxes == [Decimal("20.80"), Decimal("4.96"), Decimal("15.84")]
     assert "Taxes" in taken
+    assert "VAT 15 % in R 38.00: R 4.96" in receipt["Receipt"]["Text"]
 
 
 def test_the_last_payment_of_that_guide_is_completed_with_its_signature(stage: str) -> None:
