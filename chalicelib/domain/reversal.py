@@ -353,7 +353,7 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
     if order.acquirer not in (None, original.acquirer):
         findings.append(Finding("acquirer", Check.CONTRADICTION, f"It was paid at {original.acquirer}."))
     returned = _returned(order, original)
-    findings += returned.findings
+    findings += returned.findings if original.remaining_minor else ()  # else the refusal says that nothing remains
     if order.amount is not None:
         amount_minor, of_amount = minor("amount", order.amount, original.currency)
         return amount_minor, [*findings, *of_amount, *_of_lines(amount_minor, returned, order, original)]

@@ -98,6 +98,13 @@ def test_lines_that_come_to_more_than_remains_are_refused(goods: Goods) -> None:
     assert goods.give_back(sold, "1 x Coffee 25").error == (200, 0)
 
 
+def test_a_line_of_a_payment_that_is_reversed_in_full_is_refused_as_the_payment_is(goods: Goods) -> None:
+    sold = goods.sell(CAKE).body["TransactionID"]
+    goods.give_back(sold, "1 x Cake 45.90", ID=a_guid())
+
+    assert goods.give_back(sold, "1 x Cake 45.90", ID=a_guid()).error == (409, 305)
+
+
 def test_all_lines_of_a_rounded_sale_give_back_what_was_paid(goods: Goods) -> None:
     """Odoo's trackers: a rounded cash sale whose refund is rounded again."""
     sold = goods.sell("1 x Cake 45.93 VAT15", Amount="45.90").body["Transaction"]
