@@ -108,8 +108,8 @@ class CreateAgent(_Agent):
 MAX_ENDED = 50  # sessions in one transaction of the store
 
 
-def _end_sessions(value: Any) -> bool | tuple[str, ...]:
-    if isinstance(value, bool):
+def _end_sessions(value: Any) -> bool | tuple[str, ...] | None:
+    if value is None or isinstance(value, bool):
         return value
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise problem(Check.TYPE, "true, or a list of IDs is expected.")
@@ -119,7 +119,7 @@ def _end_sessions(value: Any) -> bool | tuple[str, ...]:
 
 
 # Generated clients have no type for "Boolean or list".
-EndSessions = Annotated[bool | tuple[str, ...], PlainValidator(_end_sessions), WithJsonSchema({})]
+EndSessions = Annotated[bool | tuple[str, ...] | None, PlainValidator(_end_sessions), WithJsonSchema({})]
 
 
 class UpdateAgent(_Agent):
@@ -133,7 +133,7 @@ class UpdateAgent(_Agent):
     currency_id: CurrencyID | None = None
     language_id: Text | None = None
     unlock: bool | None = None
-    end_sessions: EndSessions | None = None
+    end_sessions: EndSessions = None
     phone_null: bool | None = None
     tid_null: bool | None = Field(None, alias="TIDNull")
     tax_id: Text | None = None

@@ -116,7 +116,7 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
         if f"{name}.{field}" in AMOUNTS:
             types = NOT_AMOUNTS if field not in required else [*NOT_AMOUNTS, "null"]
             complete["not"] = {"type": types, "items": {}}  # linters want items with the type array
-        elif request and field not in required:
+        elif request and field not in required and complete.keys() != {"description"}:  # null is of any type
             complete = _or_null(complete)
             complete["anyOf"] = [_or_empty(part) for part in complete["anyOf"]]
         for other in (other for other, meant in spellings.items() if meant == field):
