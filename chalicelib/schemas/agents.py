@@ -11,7 +11,7 @@ from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, Branc
 from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
-from chalicelib.domain.permissions import Right, is_administrator
+from chalicelib.domain.permissions import Right, is_administrator, rights_of
 from chalicelib.domain.sessions import RememberedSession
 from chalicelib.errors import Check, ErrorCode, Validation
 from chalicelib.iso_codes import currency_code
@@ -265,6 +265,7 @@ class PosView(View):
     avatar_url: str | None
     has_avatar: bool
     is_administrator: bool
+    rights: list[int]
     is_system_user: bool
     deleted: bool
     country_id: str
@@ -295,6 +296,7 @@ class PosView(View):
             avatar_url=profile.avatar_url,
             has_avatar=agent.avatar_key is not None,
             is_administrator=is_administrator(agent),
+            rights=sorted(rights_of(agent)),
             country_id=agent.country_id or merchant.country_code,
             currency_id=currency and currency_code(currency),
             f_inst_id=merchant.financial_institution_id,

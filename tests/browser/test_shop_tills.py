@@ -8,10 +8,16 @@ from playwright.sync_api import expect
 from chalicelib.domain.permissions import Right
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
-from tests.support.accounts import PASSWORD, an_account
+from tests.support.accounts import PASSWORD, a_stored_merchant, an_account
 from tests.support.builders import an_email
-from tests.support.http import call, get, post
+from tests.support.http import get, post
 from tests.support.transactions import a_body
+
+FEATURES = ("AcceptCash", "AcceptPrepaid", "AcceptCredit", "AcceptOuterCard", "Offline", "AutoLogin")
+BOXES = (
+    *("Cash", "Prepaid", "On account", "Card on another terminal", "Sells without connection", "Stays signed in"),
+    *("Return payments of others", "See all payments", "Administrator"),
+)
 
 
 @pytest.fixture
@@ -58,36 +64,86 @@ def test_a_new_secret_key_is_shown_once(shop: Shop, store: Store) -> None:
     assert key not in shop.page.content()
 
 
-def test_a_till_is_created_with_its_terminal_and_key(shop: Shop, store: Store) -> None:
+def test_a_new_cashier_sells_at_once(shop: Shop, store: Store) -> None:
     email = an_email()
     shop.button("New till").click()
     dialog = shop.page.get_by_role("dialog")
-    for name, text in {
-        "Name": "Market till",
-        "E-mail": email,
-        "Phone": "+27 82 987 6543",
-        "Password": PASSWORD,
-    }.items():
+    create = dialog.get_by_role("button", name="Create")
+    for name, text in {"Name": "Market till", "E-mail": store.till[0], "Phone": "12", "Password": PASSWORD}.items():
         dialog.get_by_label(name, exact=True).fill(text)
-    dialog.get_by_label("Terminal", exact=True).fill("NO SUCH")
-    dialog.get_by_role("button", name="Create").click()
-    expect(dialog.get_by_role("alert")).to_have_text("The shop has no terminal with this TID.")
-    expect(dialog.get_by_label("Terminal", exact=True)).to_be_focused()
-    dialog.get_by_label("E-mail", exact=True).fill(store.till[0])
-    dialog.get_by_label("Phone", exact=True).fill("12")
-    dialog.get_by_label("Terminal", exact=True).fill("")
-    dialog.get_by_role("button", name="Create").click()
+    dialog.get_by_label("Number of the terminal").fill("MARKET-1")
+    assert shop.visit.violations() == []
+    create.click()
     expect(dialog.get_by_role("alert")).to_have_text(re.compile("^Type a telephone number with the country code"))
+    expect(dialog.get_by_label("Phone", exact=True)).to_be_focused()
     dialog.get_by_label("Phone", exact=True).fill("+27 82 987 6543")
-    dialog.get_by_role("button", name="Create").click()
+    create.click()
     expect(dialog.get_by_role("alert")).to_have_text("Another login has this e-mail already.")
     dialog.get_by_label("E-mail", exact=True).fill(email)
-    dialog.get_by_role("button", name="Create").click()
-    key = dialog.locator("code").inner_text()
+    create.click()
+    expect(dialog.get_by_text("Market till can sell now.")).to_be_focused()
+    assert shop.visit.violations() == []
+    address = dialog.get_by_role("link").get_attribute("href")
     shop.button("Done").click()
+    expect(shop.page.locator(".till", has_text=email)).to_contain_text("MARKET-1")
+    shop.page.goto(address or "")
+    shop.fill_in((email, PASSWORD))
+    for name in ("1", "0", "0", "Cash", "Take payment"):
+        shop.button(name).click()
 
-    expect(shop.page.locator(".till", has_text=email)).to_contain_text("Market till")
-    assert call(store.stage, "GET", "/api/v1/user/me", None, (email, key)).status == 200
+    expect(shop.page.get_by_test_id("result")).to_have_attribute("data-state", "paid")
+    assert [row["Net"] for row in store.takings_of_today()] == [1]
+    made = post(store.stage, f"/api/v1/merchant/{store.client_id}/pos/list", {"Email": email}, store.owner)
+    features = made.body["PosList"][0]["MobileSettings"]["Features"]
+    assert [name for name in FEATURES if features[name]] == ["AcceptCash", "Offline", "AutoLogin"]
+
+
+def test_the_first_till_of_a_shop_asks_where_its_terminal_stands(visit_by_phone: Visit, stage: str) -> None:
+    merchant = a_stored_merchant(currency_id="ZAR")
+    owner = an_account(Right.ADMINISTRATOR, merchant=merchant, name="Owner")
+    shop, email = Shop(visit_by_phone, stage), an_email()
+    shop.sign_in((owner.email, PASSWORD), "#/tills")
+    shop.button("New till").click()
+    dialog = shop.page.get_by_role("dialog")
+    fields = {"Name": "Kiosk", "E-mail": email, "Phone": "082 987 6543", "Password": PASSWORD, "Town": "Paarl"}
+    for name, text in {**fields, "Street and number": "1 Long Street"}.items():
+        dialog.get_by_label(name, exact=True).fill(text)
+    dialog.get_by_label("Province or region").select_option("Western Cape")
+    assert (shop.visit.violations(), shop.visit.overflow()) == ([], 0)
+    dialog.get_by_role("button", name="Create").click()
+
+    expect(dialog.get_by_text("Kiosk can sell now.")).to_be_focused()
+    assert post(stage, "/api/v1/payment/submit", a_body(), (email, PASSWORD)).error == (200, 0)
+
+
+def test_a_till_is_changed_and_what_it_may_is_taken_away(shop: Shop, store: Store) -> None:
+    store.allow("AcceptCredit")
+    agent = get(store.stage, "/api/v1/user/me", store.till).body["Data"]["AgentID"]
+    path, till = f"/api/v1/merchant/{store.client_id}/pos/{agent}", shop.page.locator(".till", has_text=store.till[0])
+    assigns = [{"BranchID": store.client_id, "Actions": [210, 301]}]
+    post(store.stage, f"{path}/update", {"BranchesActions": assigns}, store.owner)
+    before = get(store.stage, path, store.owner).body["Pos"]
+    till.get_by_role("button", name="Change").click()
+    dialog = shop.page.get_by_role("dialog")
+    boxes = {name: dialog.get_by_label(name, exact=True) for name in BOXES}
+    expect(boxes["Cash"]).to_be_checked()
+    in_force = [name for name, box in boxes.items() if box.is_checked()]
+    assert in_force == ["Cash", "On account", "Return payments of others"]
+    assert shop.visit.violations() == []
+    for name in ("Cash", "Prepaid", "Return payments of others", "See all payments"):
+        boxes[name].click()
+    dialog.get_by_label("Name", exact=True).fill("Side door")
+    dialog.get_by_label("Terminal", exact=True).select_option("")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_have_count(0)
+
+    after = get(store.stage, path, store.owner).body["Pos"]
+    assert (after["Name"], after["Phone"], after["TID"]) == ("Side door", before["Phone"], None)
+    assert after["Rights"] == [201, 210]
+    were, features = (one["MobileSettings"]["Features"] for one in (before, after))
+    assert features == {**were, "AcceptCash": False, "AcceptPrepaid": True}
+    shop.page.locator(".till", has_text=store.owner[0]).get_by_role("button", name="Change").click()
+    expect(dialog.get_by_label("Administrator")).to_be_disabled()
 
 
 def test_an_owner_reads_what_follows_before_she_blocks_herself(shop: Shop, store: Store) -> None:
@@ -126,12 +182,21 @@ def test_an_administrator_sets_the_new_password_of_whoever_forgot_it(shop: Shop,
 def test_an_owner_sees_the_devices_of_a_till_and_signs_them_out(shop: Shop, store: Store) -> None:
     store.allow("AutoLogin")
     body = {"Email": store.till[0], "Password": PASSWORD, "Remember": True}
-    signed_in = post(store.stage, "/api/v1/user/login/session", body, None, User_Agent="Till/7 (Sunmi V2)")
-    session = signed_in.body["Data"]["SessionID"]
+    first, second, session = (
+        post(store.stage, "/api/v1/user/login/session", body, None, User_Agent=device).body["Data"]["SessionID"]
+        for device in ("Till/7 (Sunmi V2)", "Till/7 (Sunmi V2)", "Kiosk/1")
+    )
     till, dialog = shop.page.locator(".till", has_text=store.till[0]), shop.page.get_by_role("dialog")
     till.get_by_role("button", name="Devices").click()
-    expect(dialog.get_by_role("listitem")).to_have_text([re.compile("^Till/7 .Sunmi V2.*Signed in .*Last used ")])
+    rows = dialog.get_by_role("listitem")
+    expect(rows.filter(has_text="Kiosk/1")).to_contain_text(re.compile("Signed in .*Last used "))
+    expect(rows.filter(has_text="Sunmi V2) (2)")).to_have_count(1)
     assert shop.visit.violations() == []
+    rows.filter(has_text="Sunmi V2) (1)").get_by_role("button", name="Sign out").click()
+    expect(dialog.get_by_text("Till/7 (Sunmi V2) (1) was signed out.")).to_be_focused()
+    expect(rows).to_have_count(2)
+    states = [get(store.stage, "/api/v1/user/me", (store.till[0], one)).status for one in (first, second, session)]
+    assert (sorted(states), states[-1]) == ([200, 200, 401], 200)
     dialog.get_by_role("button", name="Sign out everywhere").click()
     expect(dialog).to_have_count(0)
 

@@ -51,7 +51,7 @@ export function useAct(run) {
   return { act, isBusy, error };
 }
 
-export function Act({ title, words, run, onClose }) {
+export function Act({ title, words, run, isDangerous, onClose }) {
   const { act, isBusy, error } = useAct(async () => {
     await run();
     onClose();
@@ -60,7 +60,7 @@ export function Act({ title, words, run, onClose }) {
     <p>${words}</p>
     ${error && html`<${Failure} error=${error} />`}
     <div class="actions">
-      <button type="button" class="main" disabled=${isBusy} onClick=${act}>${title}</button>
+      <button type="button" class=${isDangerous ? "danger" : "main"} disabled=${isBusy} onClick=${act}>${title}</button>
       <button type="button" onClick=${onClose}>${texts.cancel}</button>
     </div>
   <//>`;
@@ -68,10 +68,16 @@ export function Act({ title, words, run, onClose }) {
 
 // A secret that is shown only once. It is nowhere else in the page, and gone when the dialog closes.
 export function ShownOnce({ words, secret, onClose }) {
-  const [said, say] = useState("");
   const sentence = useRef(null);
-  const shown = useRef(null);
   useEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
+  return html`<p ref=${sentence} tabindex="-1">${words}</p>
+    <${Secret} secret=${secret}><button type="button" onClick=${onClose}>${texts.done}</button><//>`;
+}
+
+// A secret with the button that copies it, and other buttons.
+export function Secret({ secret, children }) {
+  const [said, say] = useState("");
+  const shown = useRef(null);
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(secret);
@@ -81,11 +87,10 @@ export function ShownOnce({ words, secret, onClose }) {
       say(texts.copyByHand);
     }
   };
-  return html`<p ref=${sentence} tabindex="-1">${words}</p>
-    <p class="key"><code ref=${shown}>${secret}</code></p>
+  return html`<p class="key"><code ref=${shown}>${secret}</code></p>
     <p class="said" role="status">${said}</p>
     <div class="actions">
       <button type="button" class="main" onClick=${copy}>${texts.copy}</button>
-      <button type="button" onClick=${onClose}>${texts.done}</button>
+      ${children}
     </div>`;
 }

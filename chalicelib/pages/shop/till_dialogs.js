@@ -1,19 +1,15 @@
-// The dialogs of tills and people: their devices, a new key, a new password, a block, a new till.
-import { ErrorCode } from "../kit/error_codes.js";
+// The dialogs of tills and people: their devices, a new key, a new password, a block.
 import { Refusal, randomText, signOut } from "../kit/api.js";
 import { formatMoment } from "../kit/dates.js";
 import { Act, Dialog, ShownOnce, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
-import { merchant, session } from "../kit/session.js";
-import { allTills, BLOCKED, create, isActive, till, update } from "./till_list.js";
+import { allTills, BLOCKED, isActive, isOneself, till, update } from "./till_list.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 
 const KEY_BYTES = 32;
 const LAST_ADMINISTRATOR = 12; // the code of the service's finding about State
-
-const isOneself = (shown) => shown.ID === session().me.AgentID;
 
 export function Key({ shown, onClose }) {
   const [made, setMade] = useState(null);
@@ -34,26 +30,61 @@ export function Key({ shown, onClose }) {
   <//>`;
 }
 
-// The devices that stay signed in, and the end of all sessions.
+// Names that tell the devices apart: those that are called alike are counted, the oldest first.
+function namesOf(sessions) {
+  const called = (one) => one.Device ?? texts.tills.unknownDevice;
+  const oldestFirst = [...sessions].reverse().sort((one, other) => one.Started.localeCompare(other.Started));
+  return new Map(sessions.map((one) => {
+    const alike = oldestFirst.filter((other) => called(other) === called(one));
+    return [one.ID, alike.length > 1 ? `${called(one)} (${alike.indexOf(one) + 1})` : called(one)];
+  }));
+}
+
+function Device({ shown, name, onSignOut }) {
+  const names = texts.tills;
+  const { act, isBusy, error } = useAct(onSignOut);
+  const id = `device-${shown.ID}`;
+  return html`<li><div>
+      <b id=${id}>${name}</b>
+      <p>${names.signedIn(formatMoment(shown.Started))}</p>
+      <p>${names.lastUsed(formatMoment(shown.LastUsed))}</p>
+      ${error && html`<${Failure} error=${error} />`}
+    </div>
+    <button type="button" aria-describedby=${id} disabled=${isBusy} onClick=${act}>${texts.signOut}</button></li>`;
+}
+
+// The devices that stay signed in, the end of one of them, and the end of all sessions.
 export function Devices({ shown, onClose }) {
   const names = texts.tills;
+  const said = useRef(null);
+  const called = useRef(null); // the names stay while the dialog is open
+  const [gone, setGone] = useState("");
   const state = useLoaded(async () => (await till(shown.ID)).Sessions, String(shown.ID));
   const { act, isBusy, error } = useAct(async () => {
     await update(shown.ID, { EndSessions: true });
     if (isOneself(shown)) signOut();
     else onClose();
   });
-  const device = (one) => html`<li><b>${one.Device ?? names.unknownDevice}</b>
-    <p>${names.signedIn(formatMoment(one.Started))}</p>
-    <p>${names.lastUsed(formatMoment(one.LastUsed))}</p></li>`;
+  useEffect(() => { if (gone) said.current.focus(); }, [gone]); // the focused button is gone
+  const end = (one, name) => async () => {
+    await update(shown.ID, { EndSessions: [one.ID] });
+    await state.reload({ isQuiet: true });
+    setGone(names.deviceSignedOut(name));
+  };
+  const rows = (sessions) => {
+    called.current ??= namesOf(sessions);
+    const nameOf = (one) => called.current.get(one.ID) ?? one.Device ?? names.unknownDevice;
+    return sessions.map((one) => html`<${Device} key=${one.ID} shown=${one} name=${nameOf(one)} onSignOut=${end(one, nameOf(one))} />`);
+  };
   return html`<${Dialog} title=${names.devices} onClose=${onClose}>
+    <p class="said" role="status" tabindex="-1" ref=${said}>${gone}</p>
     <${Loaded} state=${state}>${(sessions) => sessions.length
-      ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${sessions.map(device)}</ul>`
+      ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${rows(sessions)}</ul>`
       : html`<p>${names.noDevice}</p>`}<//>
     <p>${names.endSessionsWords(shown.Name)} ${isOneself(shown) && names.signInAgain}</p>
     ${error && html`<${Failure} error=${error} />`}
     <div class="actions">
-      <button type="button" class="main" disabled=${isBusy} onClick=${act}>${names.endSessions}</button>
+      <button type="button" class="danger" disabled=${isBusy} onClick=${act}>${names.endSessions}</button>
       <button type="button" onClick=${onClose}>${texts.cancel}</button>
     </div>
   <//>`;
@@ -96,43 +127,10 @@ export function Block({ shown, onClose }) {
     }
     if (isOneself(shown)) signOut();
   };
-  if (!isOneself(shown)) return html`<${Act} title=${names.block} words=${names.blockWords(shown.Name)} run=${run} onClose=${onClose} />`;
-  if (others.data?.length) return html`<${Act} title=${names.blockSelf} words=${names.blockSelfWords} run=${run} onClose=${onClose} />`;
+  if (!isOneself(shown)) return html`<${Act} title=${names.block} words=${names.blockWords(shown.Name)} run=${run} isDangerous onClose=${onClose} />`;
+  if (others.data?.length) return html`<${Act} title=${names.blockSelf} words=${names.blockSelfWords} run=${run} isDangerous onClose=${onClose} />`;
   return html`<${Dialog} title=${names.block} onClose=${onClose}>
     <${Loaded} state=${others}>${() => html`<p>${names.lastAdministrator}</p>`}<//>
     <div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
-  <//>`;
-}
-
-export function CreateTill({ onClose }) {
-  const [made, setMade] = useState(null);
-  const form = useRef(null);
-  const { act, isBusy, error } = useAct(async () => {
-    const typed = Object.fromEntries([...new FormData(form.current)].filter(([, value]) => value.trim()));
-    const { ClientID } = merchant();
-    const { ID } = await create({ ...typed, ClientID, BranchID: ClientID });
-    setMade(await till(ID));
-  });
-  const problems = texts.tills.problems;
-  const wrong = (name) => (name === "Email" && error?.code === ErrorCode.EMAIL_TAKEN ? problems.emailTaken : problemOf(error, name, problems[name]));
-  const isShown = Object.keys(texts.tills.fields).some(wrong);
-  useEffect(() => { form.current?.querySelector("[aria-invalid]")?.focus(); }, [error]);
-  const input = (name, hint, options = {}) => html`<${Field} id=${`till-${name}`} name=${name} label=${texts.tills.fields[name]}
-    hint=${hint} autocomplete=${options.autocomplete ?? "off"} required=${!options.optional} type=${options.type ?? "text"} problem=${wrong(name)} />`;
-  return html`<${Dialog} title=${texts.tills.create} onClose=${onClose}>
-    ${made
-      ? html`<${ShownOnce} words=${texts.tills.keyOnce(made.Name)} secret=${made.SecretKey} onClose=${onClose} />`
-      : html`<form ref=${form} onSubmit=${act}>
-          ${error && !isShown && html`<${Failure} error=${error} />`}
-          ${input("Name")}
-          ${input("Email", texts.tills.emailHint, { type: "email" })}
-          ${input("Phone", texts.tills.phoneHint, { type: "tel" })}
-          ${input("TID", texts.tills.terminalHint, { optional: true })}
-          ${input("Password", texts.tills.passwordHint, { type: "password", optional: true, autocomplete: "new-password" })}
-          <div class="actions">
-            <button class="main" disabled=${isBusy}>${texts.tills.createButton}</button>
-            <button type="button" onClick=${onClose}>${texts.cancel}</button>
-          </div>
-        </form>`}
   <//>`;
 }

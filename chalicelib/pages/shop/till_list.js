@@ -1,12 +1,13 @@
-// The tills of the merchant: the interface's agents.
+// The tills of the merchant, which are the interface's agents, and its terminals.
 import { call } from "../kit/api.js";
-import { merchant } from "../kit/session.js";
+import { merchant, session } from "../kit/session.js";
 
 export const ACTIVE = 1;
 export const BLOCKED = 0;
 const USER = 11; // the type of an account
 
 export const isActive = (till) => till.State === ACTIVE;
+export const isOneself = (till) => till.ID === session().me.AgentID;
 export const isPerson = (till) => till.IsAdministrator || till.AccountTypeID === USER;
 
 export async function tillsPage(clientId, page) {
@@ -28,3 +29,16 @@ export const update = async (id, fields) => (await call(`${path(id)}/update`, fi
 // A till may be created although its answer is lost. The list then has it, because an e-mail is used only once.
 export const create = async (fields) =>
   (await call(`merchant/${merchant().ClientID}/pos/create`, fields, { isRepeatable: false })).Pos;
+
+export async function allTerminals() {
+  const found = [];
+  for (let page = 1, count = 1; page <= count; page += 1) {
+    const answer = await call(`merchant/${merchant().ClientID}/terminal/list`, { Page: page });
+    found.push(...answer.Terminals);
+    count = answer.TerminalsCounters.PageCount;
+  }
+  return found;
+}
+
+export const createTerminal = async (fields) =>
+  (await call("terminal/create", { ...fields, BranchID: merchant().ClientID }, { isRepeatable: false })).Terminal;

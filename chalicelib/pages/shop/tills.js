@@ -7,7 +7,8 @@ import { Loaded } from "../kit/parts.js";
 import { address } from "../kit/route.js";
 import { isManager, merchant, session, today } from "../kit/session.js";
 import { takings } from "./takings.js";
-import { Block, CreateTill, Devices, Key, NewPassword } from "./till_dialogs.js";
+import { Block, Devices, Key, NewPassword } from "./till_dialogs.js";
+import { ChangeTill, CreateTill } from "./till_form.js";
 import { ACTIVE, allTills, isActive, isPerson, till, update } from "./till_list.js";
 import { Pages } from "./tables.js";
 import { texts } from "texts";
@@ -41,13 +42,14 @@ function Till({ shown, lastDay, ask }) {
     <div class="actions">
       <a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>
       ${isManager() && html`
-        ${isActive(shown)
-          ? html`<button type="button" onClick=${open(Block)}>${names.block}</button>`
-          : html`<button type="button" onClick=${act(names.unblock, names.unblockWords(shown.Name), { State: ACTIVE })}>${names.unblock}</button>`}
+        <button type="button" onClick=${open(ChangeTill)}>${names.change}</button>
         ${shown.Logon?.LockedUntil && html`<button type="button" onClick=${act(names.unlock, names.unlockWords(shown.Name), UNLOCK)}>${names.unlock}</button>`}
         <button type="button" onClick=${open(Devices)}>${names.devices}</button>
         <button type="button" onClick=${open(NewPassword)}>${names.newPassword}</button>
-        <button type="button" onClick=${open(Key)}>${names.newKey}</button>`}
+        <button type="button" onClick=${open(Key)}>${names.newKey}</button>
+        ${isActive(shown)
+          ? html`<button type="button" class="danger" onClick=${open(Block)}>${names.block}</button>`
+          : html`<button type="button" onClick=${act(names.unblock, names.unblockWords(shown.Name), { State: ACTIVE })}>${names.unblock}</button>`}`}
     </div>
   </li>`;
 }

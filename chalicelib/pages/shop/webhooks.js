@@ -47,7 +47,8 @@ function Webhook({ shown, attempt, ask, onSent }) {
       ${isOn
         ? html`<button type="button" onClick=${turn(names.turnOff, names.turnOffWords, OFF)}>${names.turnOff}</button>`
         : html`<button type="button" onClick=${turn(names.turnOn, names.turnOnWords, ON)}>${names.turnOn}</button>`}
-      <button type="button" onClick=${() => ask({ title: names.remove, words: names.removeWords(shown.Url), run: () => remove(shown.ID) })}>${names.remove}</button>
+      <button type="button" class="danger"
+        onClick=${() => ask({ title: names.remove, words: names.removeWords(shown.Url), isDangerous: true, run: () => remove(shown.ID) })}>${names.remove}</button>
     </div>
   </li>`;
 }
