@@ -98,7 +98,14 @@ def test_a_file_says_what_it_would_change_before_it_changes(visit_of_a_shop: Vis
     dialog.get_by_role("button", name="Cancel").click()
     for answer in ("Cancel", "Import"):
         choose(FILE)
-        for words in ("Added: 1", "Tea", "Price: R\xa038.00 → R\xa040.50", "Title: Coffee → Coffee; black", "Taken away: 1", "Cake"):
+        for words in (
+            "Added: 1",
+            "Tea",
+            "Price: R\xa038.00 → R\xa040.50",
+            "Title: Coffee → Coffee; black",
+            "Taken away: 1",
+            "Cake",
+        ):
             expect(dialog).to_contain_text(words)
         fits_everybody(shop)
         assert stored(store)["Version"] == 1

@@ -52,15 +52,17 @@ function Files({ draft, mayChange, onRead }) {
 }
 
 // The bar that stays in sight: what is not saved, and what the service refused.
-function SaveBar({ count, act, isBusy, said, error, problems, draft, open, discard }) {
+function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, open, discard }) {
   const names = texts.prices;
+  const others = problems.filter((one) => one.key !== opened?.key); // what is open says so at its field
   const named = ({ kind, key }) => nameOf(draft[kind].find((one) => one.key === key));
   const isWhole = error?.findings?.some((one) => one.Property === "Items" || one.Property === "Taxes");
+  const isShown = problems.length > 0 || (error?.findings?.length > 0 && !isWhole);
   const refusal = error?.code === ErrorCode.TOO_LARGE ? { message: names.tooLarge } : isWhole ? { message: names.tooMany } : error;
   return html`<div class="card save-bar">
-    ${problems.length > 0 && html`<div class="note bad" role="alert"><p>${names.problems}</p><ul>${problems.slice(0, 5).map((one) => html`<li>
+    ${others.length > 0 && html`<div class="note bad" role="alert"><p>${names.problems}</p><ul>${others.slice(0, 3).map((one) => html`<li>
       <button type="button" class="quiet" onClick=${() => open(one)}>${named(one)}</button> ${names.fields[one.field]}: ${one.words}</li>`)}</ul></div>`}
-    ${error && !problems.length && html`<${Failure} error=${refusal} />`}
+    ${error && !isShown && html`<${Failure} error=${refusal} />`}
     <p role="status">${count ? names.unsaved(formatCount(count)) : said || names.allSaved}</p>
     <div class="actions">
       <button type="button" class="main" disabled=${isBusy} onClick=${act}>${names.save}</button>
@@ -173,7 +175,7 @@ function Listed({ stored }) {
       <${Entries} kind="Items" shown=${shown} ...${parts} /></section>
     ${own.removed && html`<div class="note" role="status"><p>${names.removed(nameOf(own.removed.one))}</p>
       <button type="button" onClick=${own.undo}>${names.undo}</button></div>`}
-    ${mayChange && html`<${SaveBar} count=${count} draft=${draft} open=${open} problems=${problems} discard=${() => ask(true)} ...${saving} />`}
+    ${mayChange && html`<${SaveBar} count=${count} draft=${draft} opened=${opened} open=${open} problems=${problems} discard=${() => ask(true)} ...${saving} />`}
     ${isAsked && html`<${Act} title=${names.discard} words=${names.discardWords} onClose=${() => ask(false)}
       run=${() => { own.setDraft(draftOf(draft.base)); open(null); own.setRemoved(null); }} />`}
     ${file?.problems.length > 0 && html`<${WrongFile} problems=${file.problems} onClose=${() => setFile(null)} />`}
