@@ -12,7 +12,7 @@ const compared = (field, value) => {
 const isSame = (field, one, other) => compared(field, one[field]) === compared(field, other[field]);
 const byCode = (all) => new Map(all.map((one) => [one.Code, one]));
 
-// What makes `after` of `before`: entries that are added, changed with old and new values, or taken away.
+// The changes from `before` to `after`: entries that are added, changed with old and new values, or taken away.
 export function difference(before, after, fields = FIELDS) {
   const [old, now] = [byCode(before), byCode(after)];
   const changesOf = (one) => fields.filter((field) => !isSame(field, old.get(one.Code), one))

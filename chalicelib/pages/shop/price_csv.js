@@ -1,4 +1,4 @@
-// The items of a price list as CSV (RFC 4180). What is written is read again unchanged.
+// The items of a price list as CSV (RFC 4180). The written text is read again unchanged.
 import { FIELDS, plain } from "./price_changes.js";
 
 export const MOST_BYTES = 256 * 1024;
@@ -54,7 +54,7 @@ export function isBarcode(text) {
   return BARCODE.test(text) && sum % 10 === 0;
 }
 
-// A cell as the value of a field, or {code} for what is wrong with it.
+// A cell as the value of a field, or {code} of its problem.
 function valueOf(field, cell, { mark, taxes, digits }) {
   const text = field === "Price" || field === "Barcode" || field === "TaxCode" || field === "Active" ? cell.trim() : restored(cell);
   if (field === "Active") return SWITCH.get(text.toLowerCase()) ?? { code: "active" };

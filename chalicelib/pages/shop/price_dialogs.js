@@ -1,4 +1,4 @@
-// The dialogs of the price list: what a file changes, what is wrong in it, and what somebody else changed.
+// The dialogs of the price list: the changes of a file, its problems, and the changes of somebody else.
 import { Dialog } from "../kit/dialogs.js";
 import { formatCount } from "../kit/money.js";
 import { countOf, difference, TAX_FIELDS } from "./price_changes.js";
@@ -25,7 +25,7 @@ function Changes({ of: { added, changed, gone } }) {
     ${list(names.gone, gone, entry)}`;
 }
 
-// What a file would change. `before` are the items of the page.
+// The changes of a file, before they are made. `before` are the items of the page.
 export function Preview({ before, items, isUnsaved, onImport, onClose }) {
   const names = texts.prices;
   const changes = difference(before, items);

@@ -11,7 +11,7 @@ const path = () => `merchant/${merchant().ClientID}/pricelist`;
 const place = () => `prices.${session().me.AgentID}.${merchant().ClientID}`;
 
 let last = 0;
-// Entries have keys of their own, because a code can be typed anew.
+// Entries have keys of their own, because a code can change.
 const keyed = (entries) => entries.map((one) => ({ ...one, key: one.key ?? (last += 1) }));
 
 export const fieldsOf = (kind) => (kind === "Items" ? FIELDS : TAX_FIELDS);

@@ -27,7 +27,7 @@ function download(items) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-// The items of a file, or what is wrong with it.
+// The items of a file, or its problems.
 async function readFile(file, draft) {
   if (file.size > MOST_BYTES) return { problems: [{ code: "large" }] };
   try {
@@ -51,7 +51,7 @@ function Files({ draft, mayChange, onRead }) {
       <input id="price-file" type="file" accept=".csv,text/csv" onChange=${choose} /></label>`}`;
 }
 
-// The bar that stays in sight: what is not saved, and what the service refused.
+// The bar that stays in sight: the number of changes, and the refusal of the service.
 function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, open, discard }) {
   const names = texts.prices;
   const others = problems.filter((one) => one.key !== opened?.key); // what is open says so at its field
@@ -71,7 +71,7 @@ function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, ope
   </div>`;
 }
 
-// The draft with what changes it. Each change is kept on the device.
+// The draft, and the functions that change it. Each change is kept on the device.
 function useDraft(stored) {
   const [draft, setDraft] = useState(() => (isManager() && kept()) || draftOf(stored));
   const [opened, open] = useState(null);
@@ -105,7 +105,7 @@ function useDraft(stored) {
   return { draft, setDraft, opened, open, removed, setRemoved, add, change, remove, undo };
 }
 
-// Save the draft; find what somebody else stored meanwhile.
+// Save the draft; find the list that somebody else stored meanwhile.
 function useSave({ draft, setDraft, open, setRemoved }) {
   const [said, say] = useState("");
   const [theirs, setTheirs] = useState(null);
