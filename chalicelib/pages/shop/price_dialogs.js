@@ -18,7 +18,7 @@ function Changes({ of: { added, changed, gone } }) {
   const names = texts.prices;
   const figure = (one) => ("Rate" in one ? `${one.Rate}\u00a0%` : priceOf(one.Price));
   const entry = (one) => html`<li><b>${nameOf(one)}</b> <small>${one.Code} · ${figure(one)}</small></li>`;
-  const list = (title, all, item) => all.length > 0 && html`<h3>${title(formatCount(all.length))}</h3><ul class="changes">${all.map(item)}</ul>`;
+  const list = (title, all, item) => all.length > 0 && html`<h3>${title(formatCount(all.length))}</h3><ul class="changes" tabindex="0">${all.map(item)}</ul>`;
   return html`${list(names.added, added, entry)}
     ${list(names.changed, changed, ({ one, changes }) => html`<li><b>${nameOf(one)}</b> <small>${one.Code}</small>
       ${changes.map(({ field, from, to }) => html`<p>${names.fromTo(names.fields[field], valueOf(field, from), valueOf(field, to))}</p>`)}</li>`)}
