@@ -1,4 +1,4 @@
-"""The modules of the till under Node.js: its promises and random scenarios."""
+"""The modules of the pages under Node.js: the till's promises and random scenarios, the price list."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from infra.reference import ROOT
 from tests.conftest import CI
 
 TOOLS = ROOT / ".engines" / "page-tools" / "node_modules"
-TESTS = Path(__file__).with_name("queue.test.mjs")
+TESTS = Path(__file__).parent
 SCENARIOS = os.environ.get("SCENARIOS", "800")  # `make till-scenarios` runs ten thousand
 
 
@@ -32,7 +32,13 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_queue_keeps_the_promises_of_a_till_that_sells_without_connection() -> None:
-    finished = run("--test", "--test-reporter=spec", str(TESTS))
+    finished = run("--test", "--test-reporter=spec", str(TESTS / "queue.test.mjs"))
+
+    assert finished.returncode == 0, finished.stdout[-8000:]
+
+
+def test_the_price_list_is_written_and_read_as_csv_and_compared() -> None:
+    finished = run("--test", "--test-reporter=spec", str(TESTS / "price_list.test.mjs"))
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

@@ -5,6 +5,7 @@ import { Days } from "./days.js";
 import { Frame } from "./frame.js";
 import { Payment } from "./payment.js";
 import { Payments } from "./payments.js";
+import { PriceList } from "./price_list.js";
 import { isManager } from "../kit/session.js";
 import { Tills } from "./tills.js";
 import { texts } from "texts";
@@ -17,6 +18,7 @@ const views = {
   days: { title: texts.days.title, view: Days },
   payments: { title: texts.payments.title, view: Payments, one: Payment },
   tills: { title: texts.tills.title, view: Tills },
+  "price-list": { title: texts.prices.title, view: PriceList },
   "day-report": { title: texts.report.title, view: DayReport },
   webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
   merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },

@@ -1,0 +1,67 @@
+// The dialogs of the price list: the changes of a file, its problems, and the changes of somebody else.
+import { Dialog } from "../kit/dialogs.js";
+import { formatCount } from "../kit/money.js";
+import { countOf, difference, TAX_FIELDS } from "./price_changes.js";
+import { nameOf, priceOf } from "./price_entries.js";
+import { texts } from "texts";
+import { html } from "../kit/view.js";
+
+const MOST_PROBLEMS = 50;
+
+function valueOf(field, value) {
+  if (field === "Price") return priceOf(value);
+  if (field === "Active") return value ? texts.prices.yes : texts.prices.no;
+  return String(value ?? "") || texts.prices.empty;
+}
+
+function Changes({ of: { added, changed, gone } }) {
+  const names = texts.prices;
+  const figure = (one) => ("Rate" in one ? `${one.Rate}\u00a0%` : priceOf(one.Price));
+  const entry = (one) => html`<li><b>${nameOf(one)}</b> <small>${one.Code} · ${figure(one)}</small></li>`;
+  const list = (title, all, item) => all.length > 0 && html`<h3>${title(formatCount(all.length))}</h3><ul class="changes" tabindex="0">${all.map(item)}</ul>`;
+  return html`${list(names.added, added, entry)}
+    ${list(names.changed, changed, ({ one, changes }) => html`<li><b>${nameOf(one)}</b> <small>${one.Code}</small>
+      ${changes.map(({ field, from, to }) => html`<p>${names.fromTo(names.fields[field], valueOf(field, from), valueOf(field, to))}</p>`)}</li>`)}
+    ${list(names.gone, gone, entry)}`;
+}
+
+// The changes of a file, before they are made. `before` are the items of the page.
+export function Preview({ before, items, isUnsaved, onImport, onClose }) {
+  const names = texts.prices;
+  const changes = difference(before, items);
+  return html`<${Dialog} title=${names.importTitle} onClose=${onClose}>
+    <p>${names.importWords} ${isUnsaved && names.unsavedToo}</p>
+    ${countOf(changes) ? html`<${Changes} of=${changes} />` : html`<p class="note">${names.nothingNew}</p>`}
+    <div class="actions">
+      <button type="button" class="main" onClick=${onImport}>${names.import}</button>
+      <button type="button" onClick=${onClose}>${texts.cancel}</button>
+    </div>
+  <//>`;
+}
+
+export function WrongFile({ problems, onClose }) {
+  const names = texts.prices;
+  return html`<${Dialog} title=${names.fileTitle} onClose=${onClose}>
+    <p>${names.fileWords}</p>
+    <ul class="changes">${problems.slice(0, MOST_PROBLEMS).map(({ line, column, code }) => html`<li>
+      ${line && html`<b>${names.place(line, column)}</b> `}${names.file[code]}</li>`)}</ul>
+    ${problems.length > MOST_PROBLEMS && html`<p>${names.more(formatCount(problems.length - MOST_PROBLEMS))}</p>`}
+    <div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+  <//>`;
+}
+
+// `theirs` is the list that somebody stored after `base`.
+export function Changed({ base, theirs, onKeep, onClose }) {
+  const names = texts.prices;
+  const items = difference(base.Items, theirs.Items);
+  const taxes = difference(base.Taxes, theirs.Taxes, TAX_FIELDS);
+  return html`<${Dialog} title=${names.changedTitle} onClose=${onClose}>
+    <p>${names.changedWords(formatCount(countOf(items) + countOf(taxes)))}</p>
+    <${Changes} of=${items} /><${Changes} of=${taxes} />
+    <p>${names.keepWords}</p>
+    <div class="actions">
+      <button type="button" class="main" onClick=${onKeep}>${names.keep}</button>
+      <button type="button" onClick=${onClose}>${texts.cancel}</button>
+    </div>
+  <//>`;
+}

@@ -1,0 +1,93 @@
+// The price list of the shop's page: its CSV, its differences, and the changes of two people.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { difference, merged } from "../../chalicelib/pages/shop/price_changes.js";
+import { read, write } from "../../chalicelib/pages/shop/price_csv.js";
+
+const NOTHING = { Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true };
+const TAXES = [{ Code: "VAT15", Name: "VAT", Rate: "15" }];
+const an = (Code, fields) => ({ Code, Title: `The ${Code}`, ...NOTHING, ...fields });
+const ITEMS = [
+  an("coffee", { Price: "38.00", TaxCode: "VAT15", Group: "Drinks", Barcode: "6001240100011" }),
+  an("=1+1", { Title: "'=cmd|'/c calc'!A0", Group: '"quoted", and; more', Price: "0.00", Active: false }),
+  an("-5", { Title: "'-a quotation'", Unit: "kg", Group: "two\r\nlines" }),
+  an(" a;=b ", { Title: "日本\u200b=x", Price: "12345678901234567.89" }),
+];
+const readAs = (text, options) => read(text, { taxes: TAXES, items: [], digits: 2, ...options });
+const problemsOf = (text, options) => readAs(text, options).problems.map(({ line, column, code }) => [line, column, code].filter(Boolean).join(" "));
+
+test("What is exported is read again unchanged", () => {
+  assert.deepEqual(readAs(write(ITEMS)), { items: ITEMS, problems: [] });
+});
+
+test("No cell of the export is computed", () => {
+  const text = write(ITEMS);
+
+  assert.ok(text.startsWith("\ufeffCode,Title,Price,Unit,TaxCode,Group,Barcode,Active\r\n"));
+  assert.ok(text.includes("\r\n'=1+1,''=cmd|"));
+  assert.ok(text.includes("\r\n'-5,''-a quotation'"));
+});
+
+for (const [name, text] of [
+  ["a comma", 'code,TITLE,price,taxcode,active\ncoffee,"Coffee, black",38.50,vat15,TRUE\n'],
+  ["a semicolon and a decimal comma", '\ufeffCode;Title;Price;TaxCode;Active\r\ncoffee;"Coffee, black";38,50;VAT15;yes\r\n;;;;\r\n'],
+  ["quotes", '"Code","Title","Price","TaxCode","Active"\r"coffee","Coffee, black","38.50","VAT15",""'],
+]) {
+  test(`A file is read with ${name}`, () => {
+    assert.deepEqual(readAs(text), { items: [an("coffee", { Title: "Coffee, black", Price: "38.50", TaxCode: "VAT15" })], problems: [] });
+  });
+}
+
+test("A field without a column stays as it is", () => {
+  const { items, problems } = readAs("Code,Price\ncoffee,40\n", { items: ITEMS });
+
+  assert.deepEqual(problems, []);
+  assert.deepEqual(items, [{ ...ITEMS[0], Price: "40" }]);
+});
+
+for (const [text, expected] of [
+  ["", "1 empty"],
+  ["Title,Price\nTea,1\n", "1 Code noColumn"],
+  ["Code,Title,Colour\n", "1 Colour column"],
+  ["Code,Code\n", "1 Code twice"],
+  ["Code,Price\nnew,1\n", "2 Title needed"],
+  ["Code,Title\n,Tea\n", "2 Code needed"],
+  ['Code,Title\n"a\nb",Tea\n\nc\n', "5 cells"],
+  ['Code,Title\na,"Tea\n', "2 quote"],
+  ['Code,Title\na,"Tea" b\n', "2 quote"],
+  ['Code,Title,Price\na,Tea,"38,50"\n', "2 Price price"],
+  ["Code;Title;Price\na;Tea;1.234,50\n", "2 Price price"],
+  ["Code,Title,Price\na,Tea,-1\n", "2 Price price"],
+  ["Code,Title,Price\na,Tea,1.005\n", "2 Price decimals"],
+  ["Code,Title,Barcode\na,Tea,6.00124E+12\n", "2 Barcode barcode"],
+  ["Code,Title,Barcode\na,Tea,6001240100012\n", "2 Barcode barcode"],
+  ["Code,Title,Barcode\na,Tea,036000291452\nb,Tea,0036000291452\n", "3 Barcode twice"],
+  ["Code,Title,TaxCode\na,Tea,VAT14\n", "2 TaxCode tax"],
+  ["Code,Title,Active\na,Tea,perhaps\n", "2 Active active"],
+  ["Code,Title\na,Tea\nA,Tea\na,Tea\n", "4 Code twice"],
+  [`Code,Title\na,${"x".repeat(129)}\n`, "2 Title long"],
+  [`Code,Title\n${Array.from({ length: 501 }, (_, n) => `${n},Tea\n`).join("")}`, "502 many"],
+]) {
+  test(`What is wrong has its place: ${expected} in ${JSON.stringify(text.slice(0, 50))}`, () => {
+    assert.deepEqual(problemsOf(text), [expected]);
+  });
+}
+
+test("A difference names what is added, changed and taken away", () => {
+  const [coffee, second] = ITEMS;
+  const { added, changed, gone } = difference([coffee, second], [{ ...coffee, Price: "38", TaxCode: "vat15", Title: "Kaffee" }, an("tea")]);
+
+  assert.deepEqual(added.map((one) => one.Code), ["tea"]);
+  assert.deepEqual(changed.map((one) => one.changes), [[{ field: "Title", from: "The coffee", to: "Kaffee" }]]);
+  assert.deepEqual(gone, [second]);
+});
+
+test("The changes of two people are both in the list", () => {
+  const base = ["a", "b", "c", "d"].map((code) => an(code, { Price: "1.00" }));
+  const mine = [{ ...base[0], Price: "2.00" }, { ...base[1], Title: "Mine" }, base[2], an("new")];
+  const theirs = [{ ...base[0], Title: "Theirs", Price: "3.00" }, { ...base[2], Price: "4.00" }, base[3], an("other")];
+
+  assert.deepEqual(merged(base, mine, theirs), [
+    { ...base[0], Title: "Theirs", Price: "2.00" }, { ...base[2], Price: "4.00" }, an("other"), { ...base[1], Title: "Mine" }, an("new"),
+  ]);
+});
