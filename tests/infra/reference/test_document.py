@@ -83,7 +83,11 @@ def test_a_field_has_one_type_beside_null() -> None:
 
 def may_be_null(described: dict[str, Any]) -> bool:
     is_of_any_type = described.keys() == {"description"}
-    return is_of_any_type or NULL in described.get("anyOf", []) or "null" not in described.get("not", {}).get("type", ["null"])
+    return (
+        is_of_any_type
+        or NULL in described.get("anyOf", [])
+        or "null" not in described.get("not", {}).get("type", ["null"])
+    )
 
 
 def test_what_a_request_need_not_have_may_be_null_and_what_it_must_have_may_not() -> None:
