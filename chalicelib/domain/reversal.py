@@ -4,7 +4,7 @@ The module also checks the card of a reversal and recognises repeated requests. 
 """
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -28,6 +28,7 @@ from chalicelib.domain.returned_lines import ReturnedLines, match
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, share_of, taxes_of
 from chalicelib.domain.transaction import (
+    ERASED,
     KINDS,
     AgentSnapshot,
     InputType,
@@ -329,11 +330,24 @@ class ReversalOrder(Record):
         currency, amount = stored.currency.code, from_minor(stored.amount_minor, stored.currency)
         if self.currency not in (None, currency) or self.amount not in (None, amount):
             return False
+        if not _may_be_same(self.purchases, stored.receipt.purchases):
+            return False
         took_rest = stored.original.took_rest or not stored.original.partial
         amounts = (None, amount) if self.amount is not None or took_rest else (None,)
         spellings = itertools.product((currency, None), amounts)
         equal = (replace(self, currency=one, amount=other) for one, other in spellings)
         return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
+
+
+def _may_be_same(lines: Sequence[Purchase], stored: Sequence[Purchase]) -> bool:
+    """Return whether lines repeat stored ones. A request without lines may, and the titles of erased ones are gone."""
+    if not lines or not stored:
+        return True
+    return len(lines) == len(stored) and all(
+        (one.price, one.quantity) == (other.price, other.quantity)
+        and (one.title == other.title or ERASED in other.title)
+        for one, other in zip(lines, stored, strict=True)
+    )
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
@@ -373,7 +387,7 @@ def _of_lines(amount_minor: int, returned: ReturnedLines, order: ReversalOrder, 
 
     All remaining lines may also be returned for the remaining amount: cash was rounded, or only a part was paid.
     """
-    if not returned.lines or returned.findings:
+    if not order.purchases or returned.findings:
         return ()
     sums = sums_of(order.purchases, original.currency)
     if amount_minor in sums or (returned.is_all and amount_minor == original.remaining_minor):

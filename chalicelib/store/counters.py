@@ -1,6 +1,7 @@
 """Counters of a merchant's transactions, written with each one: by day of a month, by quarter and hour of a day."""
 
 import hashlib
+import json
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -209,14 +210,14 @@ def counter_of(agent_id: int, kind: str) -> CounterKey:
 def _counter_text(entry: HistoryEntry) -> str:
     """Return the part of a sort key for a counter and its shard: 17#10.0.2ZAR.1.CASH.
 
-    Transactions with other taxes count apart, so that a number means one tax: 17#10.0.2ZAR.1-5f0c2a81.CASH. So does
+    Transactions with other taxes count apart, so that a number means one tax: 17#10.0.2ZAR.1-5f0c2a81….CASH. So does
     cash that was given back for another agent's payments: 17#10.2.2ZAR.1@18.CASH.
     """
     counter = entry.counter
     shard = f"{zlib.crc32(entry.id.encode()) % SHARDS}"
     if entry.taxes:
-        names = "".join(f"{one.code}\n{one.name}\n{one.rate.normalize():f}\n" for one in entry.taxes)
-        shard += f"-{hashlib.sha256(names.encode()).hexdigest()[:8]}"
+        names = json.dumps([(one.code, one.name, f"{one.rate.normalize():f}") for one in entry.taxes])
+        shard += f"-{hashlib.sha256(names.encode()).hexdigest()[:16]}"
     if entry.original_agent is not None and counter.input_type == InputType.CASH:
         shard += f"{FOR}{entry.original_agent}"
     kind = f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}"

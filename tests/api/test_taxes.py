@@ -121,6 +121,37 @@ def test_a_second_return_of_another_line_is_no_repeat(goods: Goods) -> None:
     assert (ids[0] == ids[1], ids[1] == ids[2]) == (True, False)
 
 
+def test_a_key_that_returned_another_line_is_refused(goods: Goods) -> None:
+    sold = goods.sell(COFFEES, "1 x Tea 25 VAT15").body["TransactionID"]
+    names = {"ID": a_guid()}
+    first, again, other = (goods.give_back(sold, f"1 x {title} 25", **names) for title in ("Coffee", "Coffee", "Tea"))
+
+    assert [one.error for one in (first, again, other)] == [(200, 0), (200, 0), (422, 302)]
+    assert first.body["TransactionReverseID"] == again.body["TransactionReverseID"]
+
+
+def test_lines_of_a_payment_without_lines_come_to_its_amount(goods: Goods) -> None:
+    sold = goods.sell(Amount="30.00", AuxDataInput=None).body["TransactionID"]
+
+    assert goods.give_back(sold, "1 x Coffee 25", Amount="24.00").findings == [("BasicReverseTran.Amount", 12)]
+    assert goods.give_back(sold, "1 x Coffee 25").body["Transaction"]["Amount"] == 25
+
+
+def test_a_name_that_reads_like_two_taxes_counts_apart(goods: Goods) -> None:
+    both = [{"Code": "A", "Name": "x", "Rate": 1}, {"Code": "B", "Name": "y", "Rate": 2}]
+    for version, (taxes, code) in enumerate(
+        [([{"Code": "A", "Name": "x\n1\nB\ny", "Rate": 2}], "A"), (both, "A B")], start=1
+    ):
+        put_taxes(goods.shop, taxes, version=version)
+        goods.sell(f"1 x Tea 103.00 {code}")
+
+    assert sorted((one["Name"], one["Rate"]) for one in goods.takings()["Taxes"]) == [
+        ("x", 1),
+        ("x\n1\nB\ny", 2),
+        ("y", 2),
+    ]
+
+
 def test_a_line_is_given_back_once_by_tills_at_once(goods: Goods) -> None:
     sold = goods.sell("5 x Coffee 25.10 VAT15", "1 x Cake 45.90").body["TransactionID"]
 

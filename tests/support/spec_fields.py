@@ -463,6 +463,7 @@ POS = {
     "Sessions": [{"ID": S, "Started": S, "LastUsed": S, "Device": S}],  # ours: contract, section 13
     "AvatarUrl": S,
     "HasAvatar": B,
+    "Rights": [I],  # ours
     "IsAdministrator": B,
     "IsSystemUser": B,
     "Deleted": B,
