@@ -377,7 +377,7 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
 
 
 def _returned(order: ReversalOrder, original: Transaction) -> ReturnedLines:
-    """Return the lines that a reversal gives back. Lines of a payment that names none are only printed."""
+    """Return the lines that a reversal gives back: none of a payment without lines, whose reversal only prints them."""
     sold = original.receipt.purchases
     return match(order.purchases, sold, original.reversals.given_back or {}) if sold else ReturnedLines()
 

@@ -69,8 +69,6 @@ class Takings(Record):
 
 
 Row = tuple[date, int, int, int, str, str, int]  # the row's key, in the order of rows, and its decimals
-
-
 TaxRow = tuple[date, int, str, str, str, Decimal, int]  # the same of a tax, in the order of its fields
 
 

@@ -54,7 +54,7 @@ function Files({ draft, mayChange, onRead }) {
 // The bar that stays in sight: the number of changes, and the refusal of the service.
 function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, open, discard }) {
   const names = texts.prices;
-  const others = problems.filter((one) => one.key !== opened?.key); // what is open says so at its field
+  const others = problems.filter((one) => one.key !== opened?.key); // an open entry has its problems at its fields
   const named = ({ kind, key }) => nameOf(draft[kind].find((one) => one.key === key));
   const isWhole = error?.findings?.some((one) => one.Property === "Items" || one.Property === "Taxes");
   const isShown = problems.length > 0 || (error?.findings?.length > 0 && !isWhole);
