@@ -8,6 +8,7 @@ from infra.demo import data as demo_data
 from infra.demo import partner as demo_partner
 from infra.local import engines, stage
 from infra.reference import HERE, ROOT, read_json, to_json, to_lines
+from infra.reference.coins import coins_module
 from infra.reference.document import openapi_document
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
 from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
@@ -29,6 +30,7 @@ def generated_files() -> dict[str, str]:
         "docs/parameters.md": parameters_guide(),
         "chalicelib/phone_formats.json": phone_formats(),
         "chalicelib/pages/till/phone_lengths.js": phone_lengths_module(),
+        "chalicelib/pages/till/coins.js": coins_module(),
         "chalicelib/pages/shop/iso_numbers.js": iso_numbers_module(),
         "chalicelib/pages/kit/error_codes.js": error_codes_module(),
     }

@@ -80,9 +80,10 @@ def test_the_amount_is_typed_on_a_keyboard_too_and_less_cash_is_refused(till: Ti
     till.button("Take payment").click()
 
     expect(till.page.get_by_role("alert").filter(has_text="Less than")).to_be_visible()
-    till.button("R\u00a0100.00").click()
-    expect(till.shown("change")).to_have_attribute("data-amount", "50.00")
     assert till.seller.payments() == []
+    till.note("100.00").click()
+    expect(till.shown("result")).to_have_attribute("data-state", "paid")
+    expect(till.shown("change")).to_have_attribute("data-amount", "50.00")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_a_blocked_agent_is_refused_at_the_sale_in_hand_and_another_signs_in(til
     expect(till.shown("result")).to_have_attribute("data-state", "refused")
     expect(till.shown("result")).to_contain_text("Your login is blocked.")
     expect(till.shown("waiting")).to_have_text("0")
-    till.button("Sign out").click()
+    till.sign_out()
     till.sign_in(a_seller(stage).login)
 
     till.sell_and_see("paid")
@@ -312,7 +313,7 @@ def test_an_address_that_the_service_refuses_is_told_at_once_and_parks_nothing(t
     assert len(till.seller.payments()) == 2
 
 
-@pytest.mark.parametrize("typed", ["+27 82 98", "+999 123 4567", "082 987 6543", "ann@localhost", "ann@example..com"])
+@pytest.mark.parametrize("typed", ["+27 82 98", "+999 123 4567", "82 987 6543", "ann@localhost", "ann@example..com"])
 def test_an_address_that_the_service_cannot_use_is_refused_on_the_page(till: Till, typed: str) -> None:
     till.button("9").click()
     till.button("Prepaid").click()
@@ -405,7 +406,7 @@ def test_signing_out_is_refused_while_a_sale_waits_and_leaves_no_session_after(t
     expect(till.page.get_by_text("One sale is still on this device.")).to_be_visible()
     till.page.context.set_offline(False)
     till.wait_until_sent()
-    till.button("Sign out").click()
+    till.sign_out()
     expect(till.button("Sign in")).to_be_visible()
 
     assert "token" not in till.page.evaluate(STORED)
@@ -449,6 +450,7 @@ def test_a_refused_sale_that_was_paid_is_parked_visibly_and_the_others_go_on(til
     parked.get_by_role("button", name="Send again").click()
 
     expect(till.shown("parked")).to_have_text("0")
+    till.wait_until_sent()
     assert sorted(one["Amount"] for one in till.seller.payments()) == [1, 2, 3]
 
 
@@ -559,7 +561,7 @@ def test_nothing_of_an_agent_is_left_for_the_next_one(till: Till, stage: str) ->
     till.button("9").click()
     till.button("Prepaid").click()
     till.page.get_by_label("Receipt to").fill("payer@example.com")
-    till.button("Sign out").click()
+    till.sign_out()
     till.sign_in(a_seller(stage).login)
 
     expect(till.shown("amount")).to_have_attribute("data-amount", "0.00")
@@ -611,7 +613,7 @@ def test_a_system_user_reads_that_it_takes_no_payments(visit_by_phone: Visit, st
     till.open()
     till.sign_in(SYSTEM)
     expect(till.page.get_by_text("This login may take no payments.")).to_be_visible()
-    till.button("Sign out").click()
+    till.sign_out()
 
     expect(till.button("Sign in")).to_be_visible()
 
@@ -619,7 +621,7 @@ def test_a_system_user_reads_that_it_takes_no_payments(visit_by_phone: Visit, st
 def test_auth_account_is_requested_once_in_ten_minutes_also_after_signing_out(till: Till) -> None:
     requested: list[str] = []
     till.page.on("request", lambda request: requested.append(request.url))
-    till.button("Sign out").click()
+    till.sign_out()
     till.sign_in()
     expect(till.button("On account")).to_be_visible()
 

@@ -1,5 +1,6 @@
 """The till as a person uses it, by the names that are on it; and a shop whose till it is."""
 
+import re
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from chalicelib import iso_codes
 from chalicelib.domain.agent import Features, MobileSettings
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.permissions import Right
 from tests.browser.shop import Login
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.http import get, post
@@ -39,6 +41,14 @@ class Seller:
         found = post(self.stage, "/api/v1/payment/listHistoryEx", {"ListBasicModel": {}}, self.login).body
         payments: list[dict[str, Any]] = found["Transactions"]
         return payments
+
+    def lists(self, *items: dict[str, Any]) -> None:
+        """Store a price list of the shop."""
+        owner = an_account(Right.ADMINISTRATOR, merchant=self.merchant)
+        path = f"/api/v1/merchant/{self.merchant.id}/pricelist/update"
+        taxes = [{"Code": "VAT15", "Name": "VAT", "Rate": 15}, {"Code": "VAT0", "Name": "None", "Rate": 0}]
+        body = {"Version": 0, "Taxes": taxes, "Items": items}
+        assert post(self.stage, path, body, (owner.email, PASSWORD)).status == 200
 
     def payment(self, payment: str) -> dict[str, Any]:
         found: dict[str, Any] = get(self.stage, f"/api/v1/payment/{payment}", self.login).body["Transactions"][0]
@@ -94,6 +104,16 @@ class Till:
         self.sell(**sale)
         expect(self.shown("result")).to_have_attribute("data-state", state)
         self.button("New sale").click()
+
+    def item(self, title: str) -> Locator:
+        return self.page.get_by_role("button", name=re.compile(f"^{title}"))
+
+    def note(self, amount: str) -> Locator:
+        return self.page.locator(f'[data-testid=note][data-amount="{amount}"]')
+
+    def sign_out(self) -> None:
+        self.button("Sign out").click()
+        self.page.get_by_role("dialog").get_by_role("button", name="Sign out").click()
 
     def sales(self) -> Locator:
         """Return the sales in the list, newest first."""

@@ -62,6 +62,12 @@ export const goBackTo = (hash) => (event) => {
   history.back();
 };
 
+// Go a step back, or to a view where there is none before.
+export function goBack(view) {
+  if (history.state?.before === undefined) location.replace(address(view));
+  else history.back();
+}
+
 // Another tab begins with the session of this one only if this page opens it.
 function openBeside(event) {
   const link = event.target.closest?.("a[href^='#/']");

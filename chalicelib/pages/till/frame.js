@@ -1,6 +1,6 @@
 // The frame around the views: the agent, the connection, the waiting sales, and the sign-in.
 import { Failure, Field } from "../kit/parts.js";
-import { Dialog, useAct } from "../kit/dialogs.js";
+import { Act, Dialog, useAct } from "../kit/dialogs.js";
 import { expired } from "../kit/api.js";
 import { choose } from "../kit/language.js";
 import { format } from "../kit/money.js";
@@ -9,7 +9,8 @@ import { html, useEffect, useRef, useState } from "../kit/view.js";
 import { Means } from "./rules.js";
 import { amountOf } from "./receipt.js";
 import { Sales, exportSales } from "./sales.js";
-import { Sell, limitOf } from "./sell.js";
+import { limitOf } from "./result.js";
+import { Sell } from "./sell.js";
 import { LANGUAGES, language, texts } from "texts";
 import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
@@ -100,7 +101,7 @@ function Header({ view, state }) {
     <p class="who"><b>${session.me.ClientName}</b> <span>${session.me.Name}</span></p>
     <p class="badges" role="status">${count("waiting", waiting)} ${count("parked", parked)}
       <span class=${`badge ${isOnline ? "good" : "warn"}`} data-testid="connection" data-state=${connection}>${texts.connection[connection]}</span></p>
-    <nav aria-label=${texts.navigation}>${link("sell")}${link("sales")}</nav>
+    <nav aria-label=${texts.navigation}>${link("sell")}${link("sales")}<${SignOut} state=${state} /></nav>
   </header>`;
 }
 
@@ -114,27 +115,46 @@ function Notices({ state, onSignIn }) {
     ${isBroken && note("bad", texts.notices.broken)}`;
 }
 
-function Leave({ state }) {
-  const [isRefused, setRefused] = useState(false);
-  const [isClearing, setClearing] = useState(false);
-  const leave = () => signOut().then((isDone) => setRefused(!isDone), () => {}); // a notice tells of the storage
+// Signing out asks first. It is refused while sales are on the device; then an administrator may take them from there.
+function SignOut({ state }) {
+  const [step, go] = useState(null); // "ask", "refused" or "clear"
+  const close = () => go(null);
   const left = state.waiting + state.parked;
+  const leave = () => signOut().then((isDone) => { if (!isDone) throw new Error(texts.mustWait(1)); });
+  const isHeld = left > 0 || queue.isSelling;
+  return html`<button type="button" class="quiet" onClick=${() => go(isHeld ? "refused" : "ask")}>${texts.signOut}</button>
+    ${step === "ask" && html`<${Act} title=${texts.signOut} words=${texts.signOutAsks} run=${leave} onClose=${close} />`}
+    ${step === "refused" && isHeld && html`<div class="note warn" role="alert"><p>${texts.mustWait(Math.max(left, 1))}</p>
+      <button type="button" onClick=${() => go("clear")}>${texts.left.open}</button></div>`}
+    ${step === "clear" && html`<${Administrator} onClose=${close} />`}`;
+}
+
+const KNOWN = "payments.till.mayLose"; // that the browser may delete sales was read on this device
+
+function Footer({ state }) {
+  const [isKnown, setKnown] = useState(Boolean(localStorage.getItem(KNOWN)));
   const sold = currencyOf(state);
-  const mayLose = !state.isPersistent && state.features?.Offline && sold.currency && sold.digits !== undefined;
+  const mayLose = !isKnown && !state.isPersistent && state.features?.Offline && sold.currency && sold.digits !== undefined;
+  const known = () => {
+    localStorage.setItem(KNOWN, "1");
+    setKnown(true);
+  };
   return html`<footer>
-    ${mayLose && html`<p class="hint">${texts.notices.mayLose(limitOf(sold))}</p>`}
-    ${isRefused && (left > 0 || queue.isSelling) && html`<div class="note warn" role="alert"><p>${texts.mustWait(Math.max(left, 1))}</p>
-      <button type="button" onClick=${() => setClearing(true)}>${texts.left.open}</button></div>`}
-    ${isClearing && html`<${Administrator} onClose=${() => setClearing(false)} />`}
-    <button type="button" class="quiet" onClick=${leave}>${texts.signOut}</button>
+    ${mayLose && html`<p class="hint">${texts.notices.mayLose(limitOf(sold))} <button type="button" class="quiet" onClick=${known}>${texts.understood}</button></p>`}
     <${Languages} />
   </footer>`;
 }
 
+// The focus is never on the body: keys of a keyboard reach the view.
+function keepFocus() {
+  const { activeElement, body } = document;
+  if (!activeElement || activeElement === body) document.getElementById("main")?.focus({ preventScroll: true });
+}
+
 export function Frame() {
   const state = useTill();
-  const { view: wanted } = useRoute();
-  const view = wanted === "sales" ? "sales" : "sell";
+  const route = useRoute();
+  const view = route.view === "sales" ? "sales" : "sell";
   const [dismissed, dismiss] = useState(null); // the session whose dialog was closed
   const main = useRef(null);
   useEffect(() => {
@@ -143,7 +163,14 @@ export function Frame() {
       dismiss(null);
     };
   }, []);
-  useEffect(() => { main.current?.focus({ preventScroll: true }); }, [view]);
+  useEffect(() => {
+    const observer = new MutationObserver(keepFocus);
+    observer.observe(document.getElementById("app"), { childList: true, subtree: true });
+    const later = () => setTimeout(keepFocus);
+    addEventListener("focusout", later);
+    return () => { observer.disconnect(); removeEventListener("focusout", later); };
+  }, []);
+  useEffect(() => { if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true }); }, [view]);
 
   if (!state.session) return html`<${SignIn} />`;
   const { token } = state.session;
@@ -152,8 +179,8 @@ export function Frame() {
     <${Header} view=${view} state=${state} />
     <main id="main" class="till" ref=${main} tabindex="-1">
       <${Notices} state=${state} onSignIn=${isAsked ? null : () => dismiss(null)} />
-      ${view === "sales" ? html`<${Sales} key=${state.session.agent} state=${state} />` : html`<${Sell} key=${state.session.agent} state=${state} />`}
+      ${view === "sales" ? html`<${Sales} key=${state.session.agent} state=${state} />` : html`<${Sell} key=${state.session.agent} state=${state} route=${route} />`}
     </main>
-    <${Leave} state=${state} />
+    <${Footer} state=${state} />
     ${isAsked && html`<${SignInAgain} onClose=${() => dismiss(token)} />`}`;
 }

@@ -1,7 +1,7 @@
 // The till: it takes a lock of the browser, so that one tab sells and sends, and then shows its views.
 import { html, render } from "../kit/view.js";
 import { Frame, Notice } from "./frame.js";
-import { isIdle } from "./sell.js";
+import { isIdle, resume } from "./sale.js";
 import { texts } from "texts";
 import { start } from "./till.js";
 import { keepUpToDate } from "./update.js";
@@ -12,7 +12,7 @@ const show = (shown) => render(shown, root);
 
 async function begin() {
   try {
-    await start();
+    await resume(await start());
   } catch {
     show(html`<${Notice} words=${texts.notices.noStorage} />`);
     return undefined;

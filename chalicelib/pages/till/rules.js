@@ -88,14 +88,16 @@ export function allowed(features, options) {
 const EMAIL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
 const MAX_EMAIL = 254;
 const PHONE = /^\+[1-9]\d{6,14}$/;
+const LOCAL_PHONE = /^0\d{6,13}$/; // without the country
 
-// The receipt's address as the request has it, null for none, or undefined for a text that is no address.
-export function addressOf(typed) {
+// The receipt's address as the request has it, null for none, or undefined for a text that is no address. A local telephone
+// number is one of the country.
+export function addressOf(typed, country) {
   const text = typed.trim();
   if (!text) return null;
   if (EMAIL.test(text) && text.length <= MAX_EMAIL) return { Email: text };
   const phone = text.replace(/[\s().-]/g, "");
-  return PHONE.test(phone) && isPossible(phone) ? { Phone: phone } : undefined;
+  return (country && LOCAL_PHONE.test(phone)) || (PHONE.test(phone) && isPossible(phone)) ? { Phone: phone } : undefined;
 }
 
 // A number of its country has this many digits.
@@ -116,9 +118,18 @@ export const maySellOffline = (tender, features) => TENDERS[tender].isOffline &&
 
 // Whole minor units as the decimal text that the interface takes.
 export function decimal(minor, digits) {
-  const figures = String(minor).padStart(digits + 1, "0");
+  const figures = String(Math.abs(minor)).padStart(digits + 1, "0");
   const point = figures.length - digits;
-  return figures.slice(0, point) + (digits ? `.${figures.slice(point)}` : "");
+  return (minor < 0 ? "-" : "") + figures.slice(0, point) + (digits ? `.${figures.slice(point)}` : "");
+}
+
+export const MAX_FIGURES = 11; // of an amount in minor units
+
+// A decimal text in whole minor units, or null for one that has too many figures or decimals.
+export function minorOf(text, digits) {
+  const [whole, fraction = ""] = text.split(".");
+  const figures = (whole + fraction.padEnd(digits, "0")).replace(/^0+(?=\d)/, "");
+  return /^\d+$/.test(figures) && fraction.length <= digits && figures.length <= MAX_FIGURES ? Number(figures) : null;
 }
 
 // The money that waits for the service may not exceed this, unless the browser promised to delete nothing.
@@ -127,6 +138,8 @@ export const isOverLimit = (queued, minor, digits) =>
 
 // An instant in milliseconds as the local time of a zone in hours, as the interface takes it.
 const local = (instant, gmt) => new Date(instant + gmt * 3_600_000).toISOString().slice(0, 23);
+
+const purchaseOf = ({ title, price, quantity, taxes }, digits) => ({ Title: title, Price: decimal(price, digits), Quantity: quantity, ...(taxes.length && { TaxCode: taxes }) });
 
 // The request of a sale. It is made once: a later version of the till sends it as it is.
 export function requestOf(sale) {
@@ -138,8 +151,12 @@ export function requestOf(sale) {
     basic.OfflineTran = { OfflineMode: true, Invoice: number, OfflineQueueId: `${device}:${counter}` };
     if (draft.location) basic.OfflineTran.OfflineLocation = draft.location;
   }
+  if (draft.lines?.length) basic.AuxDataInput = { AuxData: { Purchases: draft.lines.map((line) => purchaseOf(line, draft.digits)) } };
   const request = { BasicTran: basic };
+  if (draft.lang) request.Lang = draft.lang;
+  if (draft.signature) request.Files = [{ FileType: "SIGNATURE", FileCode: draft.signature }];
   if (draft.receipt) request.Receipt = draft.receipt;
+  if (draft.receipt?.Phone && draft.country) request.CountryCode = draft.country; // a local number is read there
   if (draft.linkedCard) request.Card = { CardInputMode: 2, LinkedCardId: draft.linkedCard };
   return request;
 }
@@ -163,7 +180,7 @@ export const shownState = (sale) => (sale.state === State.WAITING && !sale.isSho
 // The changes of a sale after an answer, or null for one that the customer never saw as paid: it leaves nothing behind.
 export function settled(sale, verdict, now) {
   const { means } = verdict;
-  const { receipt, ...draft } = sale.draft; // the device needs the payer's address no longer
+  const { receipt, signature, ...draft } = sale.draft; // the device needs the payer's address and signature no longer
   const facts = { draft, queued: undefined, request: undefined, answeredAt: now };
   if (means === Means.PAID) {
     const { invoice, canReturn, hasNoReceipt = sale.hasNoReceipt } = verdict;

@@ -6,7 +6,7 @@ import { Money } from "../kit/parts.js";
 import { html, useEffect, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
 import { State, shownState } from "./rules.js";
-import { reasonOf } from "./sell.js";
+import { reasonOf } from "./result.js";
 import { texts } from "texts";
 import { ask, change, queue, sales } from "./till.js";
 

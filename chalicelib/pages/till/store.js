@@ -46,6 +46,8 @@ export class Store {
       const counter = device.counter + 1;
       const taken = sale({ device: device.prefix, counter, number: `${device.prefix}-${String(counter).padStart(6, "0")}` });
       facts.put({ ...device, counter }, "device");
+      const basket = await ended(facts.get("basket"));
+      if (basket) facts.put({ ...basket, id }, "basket"); // it is sold, or this sale is refused
       sales.add(taken);
       return taken;
     });
@@ -148,34 +150,43 @@ export class Store {
     });
   }
 
+  // Store the basket, also when the page ends in this moment. Undefined deletes it.
+  keepBasket(basket) {
+    return this.#write(({ facts }, transaction) => {
+      if (basket) facts.put(basket, "basket");
+      else facts.delete("basket");
+      transaction.commit();
+    }, "relaxed"); // it may be lost with the device's power, but it is stored at each tap
+  }
+
   #read(work) {
     return this.#run("readonly", work);
   }
 
-  #write(work) {
-    return this.#run("readwrite", work);
+  #write(work, durability) {
+    return this.#run("readwrite", work, durability);
   }
 
   // Run `work` in a transaction. A connection that broke is opened again, once: `work` may run twice.
-  async #run(mode, work) {
+  async #run(mode, work, durability = "strict") {
     try {
-      return await this.#once(mode, work);
+      return await this.#once(mode, work, durability);
     } catch {
       this.#close();
-      return this.#once(mode, work);
+      return this.#once(mode, work, durability);
     }
   }
 
-  async #once(mode, work) {
+  async #once(mode, work, durability) {
     this.#database ??= await this.#open();
-    const transaction = this.#database.transaction([SALES, FACTS], mode, { durability: "strict" });
+    const transaction = this.#database.transaction([SALES, FACTS], mode, { durability });
     const completed = new Promise((resolve, reject) => {
       transaction.oncomplete = resolve;
       transaction.onabort = () => reject(transaction.error ?? new Error("The storage refused."));
     });
     completed.catch(() => {}); // the work's own error comes first
     try {
-      const result = await inTime(work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }));
+      const result = await inTime(work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }, transaction));
       await inTime(completed);
       return result;
     } catch (error) {

@@ -65,7 +65,7 @@ function noteClock(date) {
   store.remember({ offset }).catch(broke);
 }
 
-const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, askedAt: undefined, refreshedAt: undefined };
+const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, country: undefined, askedAt: undefined, refreshedAt: undefined };
 const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted.
@@ -107,10 +107,10 @@ async function count() {
   }
 }
 
-// Read the facts of the device, and begin to send.
+// Read the facts of the device, and begin to send. Return the basket that it keeps.
 export async function start() {
-  const { session, account, offset = 0 } = await store.facts();
-  set({ ...(account?.agent === session?.agent && account), offset, isPersistent: false });
+  const { session, account, prices, basket, offset = 0 } = await store.facts();
+  set({ ...(account?.agent === session?.agent && account), prices, offset, isPersistent: false });
   if (session) use(session);
   count();
   store.forget(Date.now()).catch(broke);
@@ -120,7 +120,11 @@ export async function start() {
   setInterval(tick, TICK_MS);
   askForStorage();
   look();
+  return basket;
 }
+
+// Keep what is being sold, so that a reload or a killed page does not lose it.
+export const keepBasket = (basket) => store.keepBasket(basket).catch(broke);
 
 function use(session) {
   set({ session });
@@ -170,10 +174,12 @@ async function refresh() {
   const told = await ask("GET", "user/me");
   const known = told && await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`);
   if (!known || state.session?.agent !== agent) return;
-  const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings; // and nothing else of the agent
+  const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings;
+  const { CountryID: country } = known.Pos; // and nothing else of the agent
+  await readPrices(told.Data.ClientID);
   const { options, askedAt } = state;
   const { CurrencyID: currency, CurrencyDigits: digits } = told.Data;
-  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits };
+  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits, country };
   if (!isRecent(askedAt)) {
     const { status, body } = await call("GET", "payment/AuthAccount");
     if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
@@ -182,6 +188,16 @@ async function refresh() {
   if (state.session?.agent !== agent) return;
   set({ ...account, refreshedAt: Date.now() });
   await store.remember({ account }).catch(broke);
+}
+
+// The items of the merchant's price list, which the device keeps for times without connection.
+async function readPrices(merchant) {
+  const known = state.prices?.merchant === merchant ? `?Version=${state.prices.version}` : "";
+  const list = (await ask("GET", `merchant/${merchant}/pricelist${known}`))?.PriceList;
+  if (!list) return; // no news
+  const prices = { merchant, version: list.Version, items: list.Items };
+  set({ prices });
+  await store.remember({ prices }).catch(broke);
 }
 
 export const tenders = () => allowed(state.features ?? {}, state.options);
@@ -227,7 +243,7 @@ export async function signOut() {
     return false;
   }
   const { token } = state.session;
-  await store.remember({ session: undefined }).catch((error) => { broke(); throw error; });
+  await store.remember({ session: undefined, basket: undefined }).catch((error) => { broke(); throw error; });
   set({ ...NOBODY, problem: null });
   end();
   asked("POST", "user/logout/session", { body: {}, token });

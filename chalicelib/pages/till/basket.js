@@ -1,0 +1,149 @@
+// The basket of a sale: lines of goods, discounts and a typed amount, in whole minor units. Pure functions: no browser, no
+// words. A line is {code, title, price, quantity, unit, taxes, off}: `price` of one in minor units, `quantity` a decimal
+// text. A discount is {percent}, a decimal text, or {minor}; null for none.
+import { COINS, EURO_COIN, ROUNDING_EURO } from "./coins.js";
+
+export const MAX_LINES = 100; // of a request, with its discounts
+export const MAX_SUM = 99_999_999_999; // of one sale, in minor units
+const MAX_TITLE = 128;
+const MAX_QUANTITY = /^\d{1,5}([.,]\d{1,3})?$/;
+
+export const EMPTY = { lines: [], off: null, figures: "" };
+export const isEmpty = ({ lines, figures }) => !lines.length && !Number(figures);
+
+// A typed quantity or per cent as a decimal text above zero, or null.
+export function quantityOf(typed) {
+  const text = typed.trim().replace(",", ".");
+  return MAX_QUANTITY.test(text) && Number(text) > 0 ? text : null;
+}
+
+function exact(text) {
+  const [whole, fraction = ""] = text.split(".");
+  return { units: BigInt(whole + fraction), one: 10n ** BigInt(fraction.length) };
+}
+
+// minor × text ÷ divisor, rounded half up.
+function times(minor, text, divisor = 1n) {
+  const { units, one } = exact(text);
+  const whole = one * divisor;
+  return Number((2n * BigInt(minor) * units + whole) / (2n * whole));
+}
+
+const fullOf = ({ price, quantity }) => times(price, quantity);
+
+function discountOf(full, off) {
+  if (!off) return 0;
+  return Math.min(full, off.percent ? times(full, off.percent, 100n) : off.minor);
+}
+
+const netOf = (line) => fullOf(line) - discountOf(fullOf(line), line.off);
+
+// The lines with the typed amount, which has a title among goods.
+const allLines = ({ lines, figures }, title) => (Number(figures)
+  ? [...lines, { code: "", title, price: Number(figures), quantity: "1", taxes: [], off: null }] : lines);
+
+export const goodsOf = (basket) => allLines(basket).reduce((sum, line) => sum + netOf(line), 0);
+export const sumOf = (basket) => goodsOf(basket) - discountOf(goodsOf(basket), basket.off);
+
+const coinOf = (currency, country) => (currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : COINS[currency] ?? 1);
+
+// What is to be paid. In cash the sum of goods is rounded to the smallest coin in use. An amount alone stays as it was typed.
+export function dueOf(basket, { tender, currency, country }) {
+  const sum = sumOf(basket);
+  if (tender !== "cash" || !basket.lines.length || !sum) return sum;
+  const coin = coinOf(currency, country);
+  return Math.max(coin, Math.floor(sum / coin + 0.5) * coin);
+}
+
+// Parts of `whole` in the proportion of `amounts`, by largest remainder; of equal ones the earlier gets the unit.
+function shares(whole, amounts) {
+  const sum = amounts.reduce((total, one) => total + BigInt(one), 0n);
+  const parts = amounts.map((amount, place) => {
+    const product = BigInt(whole) * BigInt(amount);
+    return { place, part: Number(product / sum), rest: product % sum };
+  });
+  let left = whole - parts.reduce((total, one) => total + one.part, 0);
+  for (const one of [...parts].sort((a, b) => (a.rest === b.rest ? a.place - b.place : a.rest < b.rest ? 1 : -1))) {
+    if (!left) break;
+    one.part += 1;
+    left -= 1;
+  }
+  return parts.map((one) => one.part);
+}
+
+const cut = (text) => [...text].slice(0, MAX_TITLE).join("");
+const aDiscount = (title, minor, taxes) => ({ title: cut(title), price: -minor, quantity: "1", taxes, minor: -minor });
+
+// The lines as they are sold and printed: {title, price, quantity, unit, taxes, minor}. A discount is a line of its own with
+// the taxes of its goods; that on all has one for each set of taxes. `words` is {amount, discount, discountOn(title)}.
+export function soldLines(basket, words) {
+  if (!basket.lines.length) return [];
+  const sold = [];
+  const byTaxes = new Map();
+  for (const line of allLines(basket, words.amount)) {
+    const full = fullOf(line);
+    const off = discountOf(full, line.off);
+    sold.push({ title: line.title, price: line.price, quantity: line.quantity, ...(line.unit && { unit: line.unit }), taxes: line.taxes, minor: full });
+    if (off) sold.push(aDiscount(words.discountOn(line.title), off, line.taxes));
+    const taxes = line.taxes.join(" ");
+    byTaxes.set(taxes, { taxes: line.taxes, net: (byTaxes.get(taxes)?.net ?? 0) + full - off });
+  }
+  const off = discountOf(goodsOf(basket), basket.off);
+  const parts = [...byTaxes.values()].filter((one) => one.net);
+  if (off) shares(off, parts.map((one) => one.net)).forEach((minor, place) => minor && sold.push(aDiscount(words.discount, minor, parts[place].taxes)));
+  return sold;
+}
+
+const NO_WORDS = { amount: "", discount: "", discountOn: () => "" };
+
+// Whether the service takes a sale of this basket, as far as the number of its lines and its sum go.
+export const fits = (basket) => goodsOf(basket) <= MAX_SUM && soldLines(basket, NO_WORDS).length <= MAX_LINES;
+
+// The basket with one more of an item. An item that is there at the same price gets one more.
+export function withItem(basket, line) {
+  const place = basket.lines.findIndex((one) => one.code === line.code && one.price === line.price);
+  if (place < 0) return { ...basket, lines: [...basket.lines, line] };
+  return withMore(basket, place, line.quantity);
+}
+
+// The basket with a line that has so much more; a line that would have nothing left is taken away.
+export function withMore(basket, place, more) {
+  const line = basket.lines[place];
+  const [a, b] = [exact(line.quantity), exact(more.replace("-", ""))];
+  const one = a.one > b.one ? a.one : b.one;
+  const units = a.units * (one / a.one) + (more.startsWith("-") ? -1n : 1n) * b.units * (one / b.one);
+  if (units <= 0n) return without(basket, place);
+  const fraction = one > 1n ? String(units % one).padStart(String(one).length - 1, "0").replace(/0+$/, "") : "";
+  return withLine(basket, place, { quantity: `${units / one}${fraction && `.${fraction}`}` });
+}
+
+export const withLine = (basket, place, changes) => ({ ...basket, lines: basket.lines.map((line, number) => (number === place ? { ...line, ...changes } : line)) });
+export function without(basket, place) {
+  const lines = basket.lines.filter((_, number) => number !== place);
+  return { ...basket, lines, off: lines.length ? basket.off : null };
+}
+
+// The items of a price list that can be sold in a currency with so many decimals.
+export const sellable = (items, digits) => items.filter((item) => item.Active !== false && (item.Price === null || (String(item.Price).split(".")[1] ?? "").length <= digits));
+
+const plain = (text) => (text ?? "").normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+export function matching(items, typed) {
+  const sought = plain(typed).split(/\s+/).filter(Boolean);
+  return items.filter((item) => {
+    const text = plain(`${item.Title} ${item.Code} ${item.Barcode ?? ""} ${item.Group ?? ""}`);
+    return sought.every((word) => text.includes(word));
+  });
+}
+
+const gtin = (text) => (/^\d{12}$/.test(text) ? `0${text}` : text); // UPC-A is EAN-13 with a zero in front
+
+// The item with this barcode or code, or undefined.
+export const scanned = (items, text) => items.find((item) => item.Barcode && gtin(item.Barcode) === gtin(text)) ?? items.find((item) => item.Code === text);
+
+// [group, its items], in the order of the list; items without a group are the first.
+export function byGroup(items) {
+  const groups = new Map([["", []]]);
+  for (const item of items) groups.set(item.Group ?? "", [...(groups.get(item.Group ?? "") ?? []), item]);
+  return [...groups].filter(([, held]) => held.length);
+}

@@ -1,0 +1,85 @@
+// The bill: the lines of the basket, discounts, what is to be paid, and the tenders.
+import { Dialog } from "../kit/dialogs.js";
+import { format, typedAmount } from "../kit/money.js";
+import { Field, Money } from "../kit/parts.js";
+import { go } from "../kit/route.js";
+import { html, useRef, useState } from "../kit/view.js";
+import { isEmpty, quantityOf, soldLines, sumOf } from "./basket.js";
+import { decimal, maySellOffline, minorOf } from "./rules.js";
+import { change, discount, more, remove } from "./sale.js";
+import { texts } from "texts";
+import { tenders } from "./till.js";
+
+const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
+
+// A discount on a line, or with `place` null on all: a percentage, or an amount.
+function Discount({ place, title, off, currency, digits, onClose }) {
+  const form = useRef(null);
+  const [problem, setProblem] = useState(undefined);
+  const submit = (event) => {
+    event.preventDefault();
+    const text = form.current.elements.off.value.trim();
+    const percent = text.endsWith("%") ? quantityOf(text.slice(0, -1)) : null;
+    const minor = text.endsWith("%") ? null : minorOf(typedAmount(text, currency) ?? "", digits);
+    const isRight = (percent && Number(percent) <= 100) || minor;
+    if (text && !isRight) return setProblem(texts.noDiscount);
+    discount(place, text ? (percent ? { percent } : { minor }) : null);
+    return onClose();
+  };
+  const known = off && (off.percent ? `${off.percent} %` : format(decimal(off.minor, digits)));
+  return html`<${Dialog} title=${title} onClose=${onClose}><form ref=${form} onSubmit=${submit} novalidate>
+    <${Field} id="off" name="off" label=${texts.discount} hint=${texts.discountHint} autocomplete="off" autofocus defaultValue=${known ?? ""} problem=${problem} />
+    <div class="actions"><button class="main">${texts.done}</button><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+  </form><//>`;
+}
+
+function Line({ line, place, currency, digits, onDiscount }) {
+  const sold = soldLines({ lines: [line], off: null, figures: "" }, WORDS);
+  const money = (minor) => html`<${Money} amount=${decimal(minor, digits)} currency=${currency} />`;
+  const button = (name, sign, act) => html`<button type="button" aria-label=${name} title=${name} onClick=${act}>${sign}</button>`;
+  return html`<li data-testid="line" data-code=${line.code} data-quantity=${line.quantity}>
+    <p class="line"><span class="name">${line.title}</span> ${money(sold[0].minor)}</p>
+    ${sold[1] && html`<p class="line dim"><span class="name">${sold[1].title}</span> ${money(sold[1].minor)}</p>`}
+    <p class="line"><small class="name">${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</small>
+      ${button(texts.oneLess, "−", () => more(place, "-1"))}${button(texts.oneMore, "+", () => more(place, "1"))}
+      ${button(texts.discount, "%", onDiscount)}${button(texts.remove, "✕", () => remove(place))}</p>
+  </li>`;
+}
+
+// The lines. Those of a basket that is being paid stand still.
+export function Lines({ sale, currency, digits }) {
+  const [asked, setAsked] = useState(null); // {place, title, off} of the discount
+  const last = soldLines(sale, WORDS).at(-1);
+  return html`<section class="lines" aria-label=${texts.basket}>
+    <ul>${sale.lines.map((line, place) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
+      onDiscount=${() => setAsked({ place, title: line.title, off: line.off })} />`)}
+      ${Number(sale.figures) > 0 && html`<li><p class="line"><span class="name">${texts.amount}</span> <${Money} amount=${decimal(Number(sale.figures), digits)} currency=${currency} /></p></li>`}
+      ${sale.off && html`<li><p class="line"><span class="name">${last.title}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
+        <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`}</ul>
+    <button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off })}>${texts.discountOnAll}</button>
+    ${asked && html`<${Discount} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}
+  </section>`;
+}
+
+export const Description = ({ sale }) => html`<${Field} id="description" label=${texts.description} autocomplete="off" maxlength="1024"
+  value=${sale.description} onInput=${(event) => change({ description: event.target.value })} />`;
+
+export const payBy = (tender) => go("pay", {}, tender);
+
+// Whether a tender can work now. It can be chosen all the same: the page may not know yet that there is a connection.
+const isAble = (name, state) => state.isOnline || maySellOffline(name, state.features ?? {});
+
+// What is to be paid, and how. `isShown` where no other place shows the sum.
+export function Tenders({ state, sale, currency, digits, isShown }) {
+  const offered = tenders();
+  const due = decimal(sumOf(sale), digits);
+  return html`<div class="pay">
+    ${isShown && html`<p class="line due" aria-live="polite">${isEmpty(sale) ? texts.nothingYet
+      : html`<span class="name">${texts.due}</span> <b data-testid="due" data-amount=${due}>${format(due, currency)}</b>`}</p>`}
+    <div class="tenders" role="group" aria-label=${texts.paidBy}>
+      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.tenders[name]}</button>`)}
+      ${state.features && !offered.length && html`<p class="note warn">${texts.noTender}</p>`}
+    </div>
+    ${!state.isOnline && state.features && !state.features.Offline && html`<p class="note warn">${texts.onlyOnline}</p>`}
+  </div>`;
+}

@@ -1,0 +1,108 @@
+// The items of the price list: by group, with a search, and a scanner, which types fast and ends with Enter.
+import { Dialog } from "../kit/dialogs.js";
+import { format, typedAmount } from "../kit/money.js";
+import { Field } from "../kit/parts.js";
+import { html, useRef, useState } from "../kit/view.js";
+import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
+import { minorOf } from "./rules.js";
+import { add } from "./sale.js";
+import { texts } from "texts";
+import { currencyOf, till } from "./till.js";
+
+const MIN_BARCODE = 8;
+const MIN_SCAN = 4; // characters of a barcode or code
+const MAX_GAP_MS = { scanner: 60, barcode: 150 }; // between two keys; nobody types the digits of a barcode by chance
+const MANY = 12; // items, from which on the groups are offered
+
+export const itemsOf = (state) => {
+  const { digits } = currencyOf(state);
+  return digits !== undefined && state.prices?.merchant === state.session.me.ClientID ? sellable(state.prices.items, digits) : [];
+};
+
+const isAsked = (item) => item.Price === null || Boolean(item.Unit);
+const lineOf = (item, price, quantity = "1") =>
+  ({ code: item.Code, title: item.Title, price, quantity, unit: item.Unit ?? null, taxes: item.TaxCode ? [item.TaxCode] : [], off: null });
+
+let ask = () => {}; // shows the dialog for an item, while there is a view for it
+
+// Put an item into the basket, or ask for its price or quantity first.
+function choose(item) {
+  const { digits } = currencyOf(till());
+  if (isAsked(item)) ask({ item });
+  else if (!add(lineOf(item, minorOf(String(item.Price), digits)))) ask({ item, isTooMuch: true });
+}
+
+// The keys of a scanner come fast. Return the item of a burst that ended, or undefined; `before` was shown before the burst.
+const burst = { text: "", at: -Infinity, isSlow: false, before: undefined };
+export function listen(event, before) {
+  const gap = event.timeStamp - burst.at;
+  const isBurst = gap < MAX_GAP_MS.barcode;
+  if (event.key === "Enter" && isBurst && burst.text.length >= MIN_SCAN) {
+    const item = scanned(itemsOf(till()), burst.text);
+    burst.at = -Infinity;
+    return item && (burst.text.length >= MIN_BARCODE || !burst.isSlow) && { before: burst.before, choose: () => choose(item) };
+  }
+  if (event.key.length > 1) return undefined;
+  if (!isBurst) Object.assign(burst, { text: "", isSlow: false, before: before() });
+  Object.assign(burst, { text: burst.text + event.key, at: event.timeStamp, isSlow: burst.isSlow || (burst.text && gap > MAX_GAP_MS.scanner) });
+  return undefined;
+}
+
+function AskedItem({ item, isTooMuch, currency, digits, onClose }) {
+  const form = useRef(null);
+  const [problems, setProblems] = useState({});
+  if (isTooMuch) return html`<${Dialog} title=${item.Title} onClose=${onClose}><p>${texts.tooMuch}</p><div class="actions"><button type="button" autofocus onClick=${onClose}>${texts.done}</button></div><//>`;
+  const submit = (event) => {
+    event.preventDefault();
+    const typed = form.current.elements;
+    const price = typed.price ? minorOf(typedAmount(typed.price.value, currency) ?? "", digits) : minorOf(String(item.Price), digits);
+    const quantity = typed.quantity ? quantityOf(typed.quantity.value) : "1";
+    const wrong = { price: typed.price && !price && texts.noAmount, quantity: !quantity && texts.noQuantity };
+    setProblems(wrong);
+    if (wrong.price || wrong.quantity) return;
+    if (add(lineOf(item, price, quantity))) onClose();
+    else setProblems({ [typed.quantity ? "quantity" : "price"]: texts.tooMuch });
+  };
+  return html`<${Dialog} title=${item.Title} onClose=${onClose}>
+    <form ref=${form} onSubmit=${submit} novalidate>
+      ${item.Price === null && html`<${Field} id="price" name="price" label=${texts.price} inputmode="decimal" autocomplete="off" autofocus problem=${problems.price || undefined} />`}
+      ${item.Unit && html`<${Field} id="quantity" name="quantity" label=${texts.quantity(item.Unit)} inputmode="decimal" autocomplete="off" autofocus=${item.Price !== null} problem=${problems.quantity || undefined} />`}
+      <div class="actions"><button class="main">${texts.add}</button><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+    </form>
+  <//>`;
+}
+
+// The dialogs of items, which a scanner opens too.
+export function Asked({ currency, digits }) {
+  const [asked, setAsked] = useState(null);
+  ask = setAsked;
+  return asked && html`<${AskedItem} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`;
+}
+
+const Item = ({ item, currency }) => html`<button type="button" class="item" onClick=${() => choose(item)}>
+  <span>${item.Title}</span> <small>${item.Price === null ? texts.anyPrice : `${format(item.Price, currency)}${item.Unit ? ` / ${item.Unit}` : ""}`}</small></button>`;
+
+export function Items({ state, sale, currency }) {
+  const [typed, type] = useState("");
+  const [group, setGroup] = useState(null);
+  const items = itemsOf(state);
+  const groups = byGroup(items);
+  const found = typed.trim() ? matching(items, typed) : items.filter((item) => group === null || (item.Group ?? "") === group);
+  const enter = (event) => {
+    event.preventDefault();
+    const item = scanned(items, typed.trim()) ?? (found.length === 1 ? found[0] : null);
+    if (!typed.trim() || !item) return;
+    type("");
+    choose(item);
+  };
+  const chip = (name, words) => html`<button type="button" key=${words} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
+  return html`<section class="items" aria-label=${texts.items}>
+    ${!sale.result && html`<h1 class="unseen">${texts.items}</h1>`}
+    <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}
+      onInput=${(event) => type(event.target.value)} /></form>
+    ${items.length > MANY && groups.length > 1 && !typed && html`<div class="chips" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}
+    ${byGroup(found).map(([name, held]) => html`<div key=${name} role="group" aria-label=${name || texts.items}>
+      ${name && html`<h2>${name}</h2>`}<div class="grid">${held.map((item) => html`<${Item} key=${item.Code} item=${item} currency=${currency} />`)}</div></div>`)}
+    ${!found.length && html`<p class="empty" role="status">${texts.noItem}</p>`}
+  </section>`;
+}

@@ -1,0 +1,104 @@
+// The payment: what is to be paid by the chosen tender, and what the tender needs.
+import { difference, format, isNegative, typedAmount } from "../kit/money.js";
+import { Field, Money } from "../kit/parts.js";
+import { goBack } from "../kit/route.js";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { dueOf } from "./basket.js";
+import { addressOf, decimal, descriptionOf, minorOf } from "./rules.js";
+import { change, take } from "./sale.js";
+import { Signature } from "./signature.js";
+import { texts } from "texts";
+import { ask } from "./till.js";
+
+const NOTES = [10, 20, 50, 100, 200, 500, 1000]; // roundings of cash that customers hand over
+const MAX_NOTES = 3;
+const isTouched = matchMedia("(pointer: coarse)").matches; // there a keyboard on the screen would hide the notes
+
+// The exact sum, and amounts that a customer is likely to hand over: the sum rounded up to notes.
+function handed(minor, digits) {
+  const unit = 10 ** digits;
+  const rounded = NOTES.map((note) => Math.ceil(minor / (note * unit)) * note * unit);
+  return [minor, ...[...new Set(rounded)].filter((one) => one > minor).slice(0, MAX_NOTES)];
+}
+
+function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote }) {
+  const field = useRef(null);
+  const [isTyping, setTyping] = useState(!isTouched);
+  useEffect(() => { field.current.querySelector("input").focus(); }, []);
+  const note = (minor) => {
+    const text = decimal(minor, digits);
+    return html`<button type="button" key=${text} data-testid="note" data-amount=${text} onClick=${() => onNote(minor)}>${format(text, currency)}</button>`;
+  };
+  return html`<div class="notes" role="group" aria-label=${texts.notesOf}>${handed(due, digits).map(note)}</div>
+    <div ref=${field} class="received"><${Field} id="received" label=${texts.received} inputmode=${isTyping ? "decimal" : "none"} autocomplete="off" placeholder=${format(decimal(due, digits))}
+      value=${sale.received} problem=${problem} onClick=${() => setTyping(true)} onInput=${(event) => change({ received: event.target.value })} />
+      <p class="change" role="status">${isEnough && html`${texts.change} <${Money} amount=${difference(received, decimal(due, digits))} currency=${currency} testid="change" />`}</p></div>`;
+}
+
+// The amount that the customer hands over, or null for a text that is none.
+function receivedOf(sale, due, currency, digits) {
+  const text = sale.received.trim() ? typedAmount(sale.received, currency) : decimal(due, digits);
+  return text === null || isNegative(text) || minorOf(text, digits) === null ? null : text;
+}
+
+const draftOf = (sale, tender, minor) => ({
+  tender, minor, description: descriptionOf([tender === "onAccount" && sale.customer.trim(), sale.description.trim()].filter(Boolean).join(" · ")),
+  ...(tender === "onAccount" && sale.signature && { signature: sale.signature }), ...(tender === "linkedCard" && { linkedCard: sale.card }),
+});
+
+export function Payment({ state, sale, tender, currency, digits }) {
+  const [problems, setProblems] = useState({});
+  const button = useRef(null);
+  const isCash = tender === "cash";
+  useEffect(() => { if (!isCash) button.current.focus(); }, []);
+  const due = dueOf(sale, { tender, currency, country: state.country });
+  const amount = decimal(due, digits);
+  const received = receivedOf(sale, due, currency, digits);
+  const isEnough = received !== null && !isNegative(difference(received, amount));
+  const receipt = addressOf(sale.receiptTo, state.country);
+
+  const pay = (receivedMinor) => {
+    const wrong = {
+      received: isCash && receivedMinor === undefined && (received === null ? texts.noAmount : !isEnough && texts.tooLittle(format(amount, currency))),
+      receipt: receipt === undefined && texts.noAddress,
+      card: tender === "linkedCard" && !sale.card && texts.chooseCard,
+    };
+    setProblems(wrong);
+    if (Object.values(wrong).some(Boolean)) return;
+    take({ ...draftOf(sale, tender, due), digits, currency, country: state.country, ...(receipt && { receipt }), ...(isCash && { receivedMinor: receivedMinor ?? minorOf(received, digits) }) });
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    pay();
+  };
+
+  return html`<form class="payment" onSubmit=${submit} novalidate>
+    <div class="line"><button type="button" class="quiet" onClick=${() => goBack("sell")}>${texts.back}</button><h1>${texts.tenders[tender]}</h1></div>
+    <p class="sum" data-testid="due" data-amount=${amount} aria-live="polite"><${Money} amount=${amount} currency=${currency} testid="amount" /></p>
+    ${isCash && html`<${Cash} sale=${sale} due=${due} currency=${currency} digits=${digits} received=${received} isEnough=${isEnough} problem=${problems.received || undefined} onNote=${pay} />`}
+    ${tender === "linkedCard" && html`<${Cards} state=${state} sale=${sale} problem=${problems.card || undefined} />`}
+    ${tender === "onAccount" && html`<${Field} id="customer" label=${texts.customer} autocomplete="off" maxlength="128" value=${sale.customer} onInput=${(event) => change({ customer: event.target.value })} />
+      <${Signature} picture=${sale.signature} onDrawn=${(signature) => change({ signature })} />`}
+    <button ref=${button} class="main take">${texts.take}</button>
+    <${Field} id="receipt" label=${texts.receiptTo} hint=${texts.receiptHint} autocomplete="off" autocapitalize="none" spellcheck=${false}
+      value=${sale.receiptTo} problem=${problems.receipt || undefined} onInput=${(event) => change({ receiptTo: event.target.value })} />
+  </form>`;
+}
+
+function Cards({ state, sale, problem }) {
+  const [cards, setCards] = useState(null);
+  useEffect(() => {
+    let isShown = true;
+    ask("POST", "payment/GetLinkedCards", { State: 1, Status: 3 }).then((answer) => isShown && setCards(answer?.LinkedCards ?? []));
+    return () => { isShown = false; };
+  }, [state.isOnline]);
+  if (!state.isOnline) return html`<p class="note warn">${texts.cardsOffline}</p>`;
+  if (!cards) return html`<p class="loading" role="status">${texts.loading}</p>`;
+  const usable = cards.filter((one) => one.AccountID === state.session.agent);
+  if (!usable.length) return html`<p class="note warn">${texts.noCard}</p>`;
+  return html`<fieldset class="cards"><legend>${texts.card}</legend>
+    ${usable.map((one) => html`<label key=${one.ID} class="check"><input type="radio" name="card" checked=${sale.card === one.ID} onChange=${() => change({ card: one.ID })} />
+      ${[one.Alias, one.PaymentType, `…${one.PANEnding}`].filter(Boolean).join(" ")}</label>`)}
+    ${problem && html`<small class="bad" role="alert">${problem}</small>`}
+  </fieldset>`;
+}

@@ -1,0 +1,66 @@
+// The result of a sale, until the next one begins. It changes when the service's answer comes later.
+import { format } from "../kit/money.js";
+import { Money } from "../kit/parts.js";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { ReceiptOf, amountOf, changeOf } from "./receipt.js";
+import { MAX_QUEUED, Means, decimal, shownState } from "./rules.js";
+import { nextSale, payAnotherWay, takeWithoutReceipt, tookNothing } from "./sale.js";
+import { isWaiting } from "./store.js";
+import { texts } from "texts";
+import { saleOf } from "./till.js";
+
+// The money that may wait, where the browser may delete the sales.
+export const limitOf = ({ currency, digits }) => format(decimal(MAX_QUEUED * 10 ** digits, digits), currency);
+
+// Why a sale was refused, in words.
+export function reasonOf({ why, code, message, findings = [] }, draft) {
+  const words = texts.refusals[code ?? why] ?? texts.errors.codes[code] ?? message;
+  const text = typeof words === "function" ? words(limitOf(draft)) : words;
+  return [text, ...findings.filter((one) => one.Type === 1).map((one) => one.Message)].filter(Boolean).join(" ");
+}
+
+// The sale as the storage has it, which may be behind the answer.
+function useStored(result, revision) {
+  const [stored, setStored] = useState(result.sale);
+  useEffect(() => {
+    if (!result.id) return undefined;
+    let isShown = true;
+    const isNews = (found, shown) => !isWaiting(found) || isWaiting(shown);
+    saleOf(result.id).then((found) => isShown && found && setStored((shown) => (isNews(found, shown) ? found : shown)), () => {});
+    return () => { isShown = false; };
+  }, [result.id, revision]);
+  return stored;
+}
+
+export const Busy = ({ result, currency, digits }) => html`<section class="result"><div class="outcome"><p class="sum"><${Money} amount=${decimal(result.minor, digits)} currency=${currency} /></p>
+  <p role="status">${texts.taking}</p></div></section>`;
+
+export function Result({ result, state }) {
+  const stored = useStored(result, state.revision);
+  const button = useRef(null);
+  useEffect(() => { button.current.focus(); }, []);
+  const draft = stored?.draft ?? result.draft;
+  const { currency } = draft;
+  const name = stored ? shownState(stored) : "refused";
+  const number = stored ? stored.invoice ?? stored.number : result.refused.number;
+  const reason = reasonOf(result.refused ?? stored?.reason ?? {}, draft);
+  const isNothing = tookNothing(stored);
+  const change = isNothing ? null : changeOf(stored);
+  const amount = html`<${Money} amount=${amountOf({ draft })} currency=${currency} testid="amount" />`;
+  return html`<section class="result">
+    <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
+      <h1>${texts.results[name]}</h1>
+      ${change ? html`<p class="sum"><small>${texts.change}</small> <${Money} amount=${change} currency=${currency} testid="change" /></p>` : html`<p class="sum">${amount}</p>`}
+      <p>${texts.tenders[draft.tender]}${change && html` ${amount}`}${number && html` · ${texts.number(number)}`}</p>
+      ${reason && html`<p>${reason}</p>`}
+      ${texts.explained[name] && html`<p>${texts.explained[name]}</p>`}
+      ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
+    </div>
+    <div class="actions">
+      ${result.refused?.means === Means.NO_RECEIPT && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
+      ${isNothing && html`<button type="button" onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}
+      <button type="button" ref=${button} class="main" onClick=${nextSale}>${texts.newSale}</button>
+    </div>
+    ${!isNothing && html`<${ReceiptOf} sale=${stored} />`}
+  </section>`;
+}

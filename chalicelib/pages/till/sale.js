@@ -1,0 +1,135 @@
+// The sale in hand: its basket, how it is paid, and its result. It is kept on the device, so that Back, a reload and a killed
+// page lose nothing. Views show it.
+import { address } from "../kit/route.js";
+import { useLayoutEffect, useState } from "../kit/view.js";
+import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore } from "./basket.js";
+import { Refused } from "./queue.js";
+import { MAX_FIGURES, State } from "./rules.js";
+import { language, texts } from "texts";
+import { keepBasket, queue, saleOf, till } from "./till.js";
+
+const TOLD_MS = 900_000; // the last sale is told after a reload
+const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
+
+const NEW = { agent: null, ...EMPTY, description: "", receiptTo: "", received: "", card: null, customer: "", signature: null, id: null, result: null };
+let made = NEW;
+let show = () => {}; // shows it, while its view is there
+let isBusy = false;
+
+export const sale = () => made;
+
+function set(changes) {
+  made = { ...made, ...changes };
+  show(made);
+  const { result, ...kept } = made;
+  if (!isBusy) keepBasket(kept);
+}
+
+// Change the basket or the payment. After a result the next sale begins.
+export function change(changes) {
+  if (isBusy) return;
+  if (made.result) made = { ...NEW, agent: made.agent };
+  set(changes);
+}
+
+export const nextSale = () => change({});
+
+export function useSale(agent) {
+  if (made.agent !== agent) made = { ...NEW, agent }; // nothing of the agent before
+  const [shown, setShown] = useState(made);
+  useLayoutEffect(() => {
+    show = setShown;
+    setShown(made);
+    return () => { show = () => {}; };
+  }, []);
+  return shown;
+}
+
+// Go on with the basket that the device kept, or tell the result of the sale that was made of it.
+export async function resume(kept) {
+  if (!kept || kept.agent !== till().session?.agent) return;
+  made = { ...NEW, ...kept };
+  if (!kept.id) return;
+  const sold = await saleOf(kept.id).catch(() => undefined);
+  if (!sold) made = { ...made, id: null }; // it was refused, and nothing was taken
+  else if (Date.now() - sold.takenAt > TOLD_MS) made = { ...NEW, agent: kept.agent };
+  else made = { ...NEW, agent: kept.agent, id: kept.id, result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: Date.now() } };
+}
+
+const basketOf = ({ lines, off, figures, description, receiptTo, customer }) => ({ lines, off, figures, description, receiptTo, customer });
+
+// No sale is being made, so the page may be replaced by a new version.
+export function isIdle() {
+  const isTyping = document.activeElement?.matches("input, textarea") && document.activeElement.value;
+  const isTold = made.result && Date.now() - made.result.shownAt > SETTLED_MS;
+  const isUntouched = isEmpty(made) && !made.description && !made.receiptTo && !made.result;
+  return !isBusy && (isUntouched || isTold) && !isTyping && !document.querySelector("dialog");
+}
+
+const current = () => (made.result ? NEW : made);
+
+export function press(key) {
+  const { figures } = current();
+  const next = (key === "Delete" ? figures.slice(0, -1) : figures + key).replace(/^0+/, "");
+  if (next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
+}
+
+// Change the basket, unless it would be more than the service takes. Return whether it was done.
+function changeBasket({ lines, off, figures }) {
+  const isPossible = fits({ lines, off, figures });
+  if (isPossible) change({ lines, off, figures });
+  return isPossible;
+}
+
+export const add = (line) => changeBasket(withItem(current(), line));
+export const more = (place, quantity) => changeBasket(withMore(current(), place, quantity));
+export const remove = (place) => changeBasket(without(current(), place));
+export const discount = (place, off) => changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
+
+const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
+
+// Take the payment, and show its result in the place of the basket. `paid` is {tender, minor, digits, currency, ...}.
+export async function take(paid) {
+  if (isBusy) return;
+  isBusy = true;
+  const basket = basketOf(made);
+  const { receiptTo, customer, ...stored } = basket; // nothing of the payer stays on the device
+  const draft = { ...paid, lang: language, lines: soldLines(made, WORDS), basket: stored };
+  set({ result: { state: "busy", minor: paid.minor, tender: paid.tender } });
+  location.replace(address("sell"));
+  const result = { ...await taken(draft), basket, shownAt: Date.now() };
+  isBusy = false;
+  if (result.refused) set({ result });
+  else set({ ...NEW, agent: made.agent, id: result.id, result });
+}
+
+// Take the payment. Return {id, sale}, or {refused, draft} when no money may be taken.
+async function taken(draft) {
+  const { isOnline } = till();
+  try {
+    const place = isOnline ? undefined : await locate();
+    const sold = await queue.sell({ ...draft, ...(place && { location: place }) }, { isOnline });
+    return { id: sold.id, sale: sold };
+  } catch (refused) {
+    return { draft, refused: refused instanceof Refused ? refused : new Refused("storage") };
+  }
+}
+
+// Pay the basket of a sale that took nothing another way.
+export function payAnotherWay() {
+  const { basket, sale: sold } = made.result;
+  change(isEmpty(basket) ? sold.draft.basket : basket);
+}
+
+export const takeWithoutReceipt = () => take({ ...made.result.draft, receipt: undefined });
+export const tookNothing = (stored) => !stored || stored.state === State.DECLINED;
+
+// The place of the device, where the person allowed the page to know it before.
+async function locate() {
+  const granted = await navigator.permissions?.query({ name: "geolocation" }).catch(() => null);
+  if (granted?.state !== "granted") return undefined;
+  return new Promise((resolve) => {
+    const found = ({ coords }) => resolve({ Latitude: coords.latitude, Longitude: coords.longitude });
+    navigator.geolocation.getCurrentPosition(found, () => resolve(undefined), { maximumAge: 600_000, timeout: 1_000 });
+  });
+}

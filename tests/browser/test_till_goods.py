@@ -1,0 +1,307 @@
+"""The till sells goods, and loses nothing of a sale in hand."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.till import SUBMIT, Seller, Till, a_seller, never_arrives
+
+COFFEE = {
+    "Code": "coffee",
+    "Title": "Coffee",
+    "Price": "38.00",
+    "TaxCode": "VAT15",
+    "Group": "Drinks",
+    "Barcode": "6001240100011",
+}
+CAKE = {"Code": "cake", "Title": "Cake", "Price": "83.53", "TaxCode": "VAT15", "Group": "Bakery"}
+BREAD = {"Code": "bread", "Title": "Brown bread", "Price": "24.50", "TaxCode": "VAT0", "Group": "Bakery"}
+REPAIR = {"Code": "repair", "Title": "Repair", "Price": None}
+OLIVES = {"Code": "olives", "Title": "Olives", "Price": "120.00", "Unit": "kg"}
+PARTED = {"Code": "old", "Title": "Old cake", "Price": "1.00", "Active": False}
+
+
+@pytest.fixture
+def seller(stage: str) -> Seller:
+    seller = a_seller(stage)
+    seller.lists(COFFEE, CAKE, BREAD, REPAIR, OLIVES, PARTED)
+    return seller
+
+
+@pytest.fixture
+def till(visit_by_phone: Visit, seller: Seller) -> Till:
+    till = Till(visit_by_phone.page, seller)
+    till.begin()
+    return till
+
+
+def coffee_and_cake(till: Till) -> None:
+    for title in ("Coffee", "Coffee", "Cake"):
+        till.item(title).click()
+
+
+def of(till: Till, test_id: str, amount: str) -> None:
+    expect(till.shown(test_id)).to_have_attribute("data-amount", amount)
+
+
+def has_state(till: Till, state: str) -> None:
+    expect(till.shown("result")).to_have_attribute("data-state", state)
+
+
+def lines(till: Till) -> list[tuple[str | None, str | None]]:
+    return [(one.get_attribute("data-code"), one.get_attribute("data-quantity")) for one in till.shown("line").all()]
+
+
+def test_two_coffees_and_a_cake_are_paid_with_a_note_in_five_taps(till: Till) -> None:
+    coffee_and_cake(till)
+    of(till, "due", "159.53")
+    till.button("Cash").click()
+    of(till, "due", "159.50")  # rounded to the coin
+    till.note("200.00").click()
+
+    has_state(till, "paid")
+    of(till, "change", "40.50")
+    (paid,) = till.seller.payments()
+    assert (paid["Amount"], paid["AmountCashGot"], paid["InputType"]) == (Decimal("159.50"), 200, 10)
+    assert [(one["Code"], one["Tax"]) for one in paid["TaxAmounts"]] == [("VAT15", Decimal("20.80"))]
+
+
+def test_lines_are_changed_and_discounted(till: Till) -> None:
+    coffee_and_cake(till)
+    till.item("Brown bread").click()
+    coffee, cake, _ = till.shown("line").all()
+    coffee.get_by_role("button", name="One more").click()
+    coffee.get_by_role("button", name="One less").click()
+    cake.get_by_role("button", name="Remove").click()
+    assert lines(till) == [("coffee", "2"), ("bread", "1")]
+    till.shown("line").first.get_by_role("button", name="Discount").click()
+    till.page.get_by_role("textbox", name="Discount").fill("6")
+    till.button("Done").click()
+    till.button("Discount on all").click()
+    till.page.get_by_role("textbox", name="Discount").fill("10 %")
+    till.button("Done").click()
+    of(till, "due", "85.05")  # 94.50, less 10 %
+    till.button("Prepaid").click()
+    till.button("Take payment").click()
+    has_state(till, "paid")
+
+    (paid,) = till.seller.payments()
+    assert paid["Amount"] == Decimal("85.05")
+    gross = {one["Code"]: one["Gross"] for one in paid["TaxAmounts"]}
+    assert gross == {"VAT15": 63, "VAT0": Decimal("22.05")}
+
+
+def test_a_price_and_a_quantity_are_typed_at_the_sale(till: Till) -> None:
+    till.item("Repair").click()
+    till.page.get_by_label("Price").fill("0")
+    till.button("Add").click()
+    expect(till.page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
+    till.page.get_by_label("Price").fill("250,50")
+    till.button("Add").click()
+    till.item("Olives").click()
+    till.page.get_by_label("Quantity").fill("0,350")
+    till.button("Add").click()
+    of(till, "due", "292.50")
+    till.page.get_by_role("link", name="Amount", exact=True).click()
+    for key in ("5", "00"):
+        till.button(key).click()
+    of(till, "due", "297.50")
+    till.page.get_by_role("link", name="Items", exact=True).click()
+    expect(till.item("Old cake")).to_have_count(0)
+    till.button("On account").click()
+    till.page.get_by_label("Customer's name").fill("Ann Smith")
+    till.button("Sign").click()
+    till.page.get_by_role("img", name="Signature").hover()
+    till.page.mouse.down()
+    till.page.mouse.move(150, 300)
+    till.page.mouse.up()
+    till.button("Take payment").click()
+    has_state(till, "paid")
+
+    (paid,) = till.seller.payments()
+    assert (paid["Amount"], paid["Description"], paid["HasSignature"]) == (Decimal("297.50"), "Ann Smith", True)
+
+
+def test_a_search_and_a_scanner_find_items(till: Till) -> None:
+    till.page.get_by_label("Search").fill("bread")
+    expect(till.page.locator(".item")).to_have_count(1)
+    till.page.keyboard.press("Enter")
+    till.page.keyboard.type("6001240100011")
+    till.page.keyboard.press("Enter")
+    till.page.get_by_role("link", name="Amount", exact=True).click()
+    till.button("7").click()
+    till.page.keyboard.type("6001240100011")
+    till.page.keyboard.press("Enter")
+    assert lines(till) == [("bread", "1"), ("coffee", "2")]
+    of(till, "amount", "0.07")  # what was typed before the scan
+    till.button("Cash").click()
+    till.page.get_by_label("Received").fill("500")
+    till.page.keyboard.type("6001240100011")
+    till.page.keyboard.press("Enter")
+
+    of(till, "due", "138.60")
+    expect(till.page.get_by_label("Received")).to_have_value("500")
+    assert till.seller.payments() == []
+
+
+def test_goods_are_sold_without_connection_with_the_list_of_the_device(till: Till) -> None:
+    till.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    till.page.context.set_offline(True)
+    till.page.reload()
+    coffee_and_cake(till)
+    till.button("Cash").click()
+    till.note("159.50").click()
+    has_state(till, "waiting")
+    till.page.context.set_offline(False)
+    till.wait_until_sent()
+
+    (paid,) = till.seller.payments()
+    assert (paid["Amount"], paid["TaxAmounts"][0]["Tax"]) == (Decimal("159.50"), Decimal("20.80"))
+    assert paid["OfflineQueueId"]
+
+
+def goes_back(page: Page) -> None:
+    page.go_back()
+
+
+def presses_escape(page: Page) -> None:
+    page.keyboard.press("Escape")
+
+
+def presses_back(page: Page) -> None:
+    page.get_by_role("button", name="Back").click()
+
+
+@pytest.mark.parametrize("back", [goes_back, presses_escape, presses_back])
+def test_back_and_a_reload_lose_nothing(till: Till, back: object) -> None:
+    coffee_and_cake(till)
+    till.page.get_by_label("Description").fill("Table 4")
+    till.button("Cash").click()
+    expect(till.page.get_by_label("Received")).to_be_focused()
+    till.page.get_by_label("Received").fill("300")
+    till.page.reload()
+    expect(till.page.get_by_label("Received")).to_have_value("300")
+    back(till.page)  # type: ignore[operator]
+    expect(till.button("On account")).to_be_visible()
+    till.page.reload()
+    expect(till.shown("line")).to_have_count(2)
+    of(till, "due", "159.53")
+    expect(till.page.get_by_label("Description")).to_have_value("Table 4")
+    till.button("Afrikaans").click()
+    expect(till.button("Kontant")).to_be_enabled()
+    of(till, "due", "159.53")
+
+
+def test_after_a_result_back_offers_no_sold_basket_and_a_reload_tells_the_sale(till: Till) -> None:
+    coffee_and_cake(till)
+    till.button("Cash").click()
+    till.note("160.00").click()
+    has_state(till, "paid")
+    till.page.go_back()
+    expect(till.shown("line")).to_have_count(0)
+    till.page.go_forward()
+    expect(till.shown("line")).to_have_count(0)
+    till.page.reload()
+    has_state(till, "paid")
+    expect(till.shown("result")).to_contain_text("159.50")
+    till.item("Cake").click()
+    expect(till.shown("result")).to_have_count(0)
+    of(till, "due", "83.53")
+
+    assert len(till.seller.payments()) == 1
+
+
+def test_a_page_that_ends_while_the_answer_is_awaited_tells_how_the_sale_ended(till: Till) -> None:
+    coffee_and_cake(till)
+    till.button("Cash").click()
+    till.page.route(SUBMIT, lambda _: None)
+    till.note("159.50").click()
+    expect(till.page.get_by_text("One moment…")).to_be_visible()
+    till.page.unroute(SUBMIT)
+    till.page.reload()
+    has_state(till, "paid")
+    expect(till.shown("line")).to_have_count(0)
+
+    assert len(till.seller.payments()) == 1
+
+
+@pytest.mark.parametrize(("state", "status", "code"), [("refused", 403, 311), ("declined", 200, 1005)])
+def test_a_basket_that_was_refused_or_declined_is_paid_another_way(
+    till: Till, state: str, status: int, code: int
+) -> None:
+    def refuse(route: Route) -> None:
+        sale = json.loads(route.request.post_data or "")["BasicTran"]["ID"]
+        route.fulfill(status=status, json={"ErrorCode": code, "ErrorMessage": "No.", "TransactionID": sale})
+
+    coffee_and_cake(till)
+    till.page.route(SUBMIT, refuse, times=1)
+    till.button("Prepaid").click()
+    till.button("Take payment").click()
+    has_state(till, state)
+    till.button("Pay another way").click()
+    expect(till.shown("line")).to_have_count(2)
+    till.page.reload()
+    of(till, "due", "159.53")
+    till.button("Cash").click()
+    till.note("159.50").click()
+    has_state(till, "paid")
+
+    assert [one["Amount"] for one in till.seller.payments()] == [Decimal("159.50")]
+
+
+def test_cash_of_a_typed_amount_takes_seven_taps_and_a_keyboard_none(till: Till) -> None:
+    till.page.get_by_role("link", name="Amount", exact=True).click()
+    for key in "15950":
+        till.button(key).click()
+    till.button("Cash").click()
+    till.note("200.00").click()
+    of(till, "change", "40.50")
+    till.page.keyboard.type("20")  # begins the next sale
+    expect(till.shown("result")).to_have_count(0)
+    till.page.keyboard.type("00")
+    till.page.keyboard.press("Enter")
+    expect(till.page.get_by_label("Received")).to_be_focused()
+    till.page.keyboard.type("50")
+    till.page.keyboard.press("Enter")
+    has_state(till, "paid")
+    of(till, "change", "30.00")
+
+    assert [one["Amount"] for one in till.seller.payments()] == [20, Decimal("159.50")]
+
+
+def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, seller: Seller) -> None:
+    till = Till(visit_of_a_shop.page, seller)
+
+    def looks_right() -> None:
+        assert visit_of_a_shop.violations() == []
+        assert visit_of_a_shop.overflow() <= 0
+        assert till.page.evaluate("document.activeElement !== document.body")
+
+    till.begin()
+    looks_right()
+    coffee_and_cake(till)
+    till.page.set_viewport_size({"width": 320, "height": 640})
+    looks_right()
+    till.item("Repair").click()
+    looks_right()
+    till.page.keyboard.press("Escape")
+    till.page.evaluate("document.documentElement.style.fontSize = '200%'")
+    till.page.set_viewport_size({"width": 360, "height": 740})
+    looks_right()
+    till.button("Cash").click()
+    looks_right()
+    till.note("200.00").click()
+    has_state(till, "paid")
+    looks_right()
+    assert visit_of_a_shop.complaints == []
+
+
+def test_a_refused_first_page_of_prices_lets_the_till_sell(visit_by_phone: Visit, seller: Seller) -> None:
+    till = Till(visit_by_phone.page, seller)
+    till.page.route("**/pricelist*", never_arrives)
+    till.begin()
+
+    till.sell_and_see("paid", figures="500")
