@@ -234,7 +234,7 @@ export async function signOut() {
   return true;
 }
 
-// The sales that keep another agent from signing in.
+// The sales that wait or are parked. They keep another agent from signing in.
 export const leftSales = () => store.queue();
 
 // Delete these sales of an agent that has left, and sign that agent out.
@@ -243,6 +243,6 @@ export async function clear(left) {
   await signOut();
 }
 
-export const sales = (number) => store.newest(state.session.agent, number);
+export const sales = (number, fits) => store.newest(state.session.agent, number, fits);
 export const saleOf = (id) => store.sale(id);
 export const change = (id, changes) => store.change(id, changes).then(countSoon, broke);

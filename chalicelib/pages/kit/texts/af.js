@@ -33,6 +33,18 @@ export const af = {
       [ErrorCode.STORE_UNAVAILABLE]: "Die diens kan nie nou sy data bereik nie. Probeer oor 'n oomblik weer.",
     },
   },
+  send: {
+    open: "Stuur kwitansie",
+    email: "E-pos",
+    phone: "Telefoon",
+    button: "Stuur",
+    busy: "Stuur tans…",
+    sent: (addresses) => `Die kwitansie is gestuur na ${addresses}.`,
+    checks: {
+      1: "Tik 'n e-posadres of 'n telefoonnommer.",
+      5: "Niks is daarheen gestuur nie: die diens stuur geen kwitansies na hierdie adres nie, of vandag nie meer nie.",
+    },
+  },
   return: {
     open: "Gee terug…",
     title: "Gee terug",
@@ -54,6 +66,12 @@ export const af = {
     lost: (amount) => `'n Teruggawe van ${amount} is gestuur, en die uitslag is nie bekend nie. Stuur dit weer om die uitslag te kry: die geld word net een keer teruggegee.`,
     ask: "Stuur weer",
     done: (amount) => `${amount} is teruggegee.`,
+    byHand: {
+      7: "Die geld moet op die ander terminaal teruggegee word: hier word dit net aangeteken.",
+      8: "Geen kontant word uitbetaal nie: die geld gaan terug by wat die klant vooruit betaal het.",
+      9: "Geen kontant word uitbetaal nie: die klant skuld soveel minder.",
+      10: "Neem die kontant uit die laai.",
+    },
     unknown: (amount) => `Die bank het nog nie gesê of ${amount} teruggegee is nie. Moenie dit weer teruggee nie.`,
     declined: (message) => `Niks is teruggegee nie. ${message}`,
   },

@@ -33,6 +33,18 @@ export const en = {
       [ErrorCode.STORE_UNAVAILABLE]: "The service cannot reach its data now. Try again in a moment.",
     },
   },
+  send: {
+    open: "Send receipt",
+    email: "E-mail",
+    phone: "Telephone",
+    button: "Send",
+    busy: "Sending…",
+    sent: (addresses) => `The receipt was sent to ${addresses}.`,
+    checks: {
+      1: "Type an e-mail address or a telephone number.",
+      5: "Nothing was sent there: the service sends no receipts to this address, or no more today.",
+    },
+  },
   return: {
     open: "Return…",
     title: "Return",
@@ -54,6 +66,12 @@ export const en = {
     lost: (amount) => `A return of ${amount} was sent, and its outcome is not known. Send it again to learn the outcome: the money is given back only once.`,
     ask: "Send again",
     done: (amount) => `${amount} was given back.`,
+    byHand: {
+      7: "The money must be given back on the other terminal: here it is only noted.",
+      8: "No cash is paid out: the money goes back to what the customer paid in advance.",
+      9: "No cash is paid out: the customer owes that much less.",
+      10: "Take the cash out of the drawer.",
+    },
     unknown: (amount) => `The bank has not said yet whether ${amount} was given back. Do not return it again.`,
     declined: (message) => `Nothing was given back. ${message}`,
   },
