@@ -1,6 +1,7 @@
 """The till as a person uses it, by the names that are on it; and a shop whose till it is."""
 
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -15,6 +16,7 @@ from chalicelib.domain.merchant import Merchant
 from tests.browser.shop import Login
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.http import get, post
+from tests.support.transactions import a_body
 
 SUBMIT = "**/api/v1/payment/submit"
 EVERY_TENDER = Features(
@@ -40,17 +42,26 @@ class Seller:
         payments: list[dict[str, Any]] = found["Transactions"]
         return payments
 
+    def pay(self, **basic: Any) -> str:
+        """Take a payment in cash on another device, and return its ID."""
+        reply = post(self.stage, "/api/v1/payment/submit", a_body(**basic), self.login)
+        assert reply.error == (200, 0), reply.text
+        payment: str = reply.body["TransactionID"]
+        return payment
+
     def payment(self, payment: str) -> dict[str, Any]:
         found: dict[str, Any] = get(self.stage, f"/api/v1/payment/{payment}", self.login).body["Transactions"][0]
         return found
 
 
-def a_seller(stage: str, features: Features = EVERY_TENDER, currency: str = "ZAR", **changes: Any) -> Seller:
+def a_seller(
+    stage: str, features: Features = EVERY_TENDER, currency: str = "ZAR", *, rights: Sequence[int] = (), **changes: Any
+) -> Seller:
     """Store an agent whose terminal takes a currency, at a merchant of South Africa."""
     merchant = a_stored_merchant(currency_id="ZAR")
     settings = MobileSettings(features=features)
     terminal = a_stored_terminal(merchant, currency=iso_codes.currency(currency))
-    account = an_account(merchant=merchant, terminal_id=terminal, mobile_settings=settings, **changes)
+    account = an_account(*rights, merchant=merchant, terminal_id=terminal, mobile_settings=settings, **changes)
     return Seller(stage, account, merchant)
 
 

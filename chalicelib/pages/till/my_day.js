@@ -26,7 +26,7 @@ const Line = ({ name, amount, currency, kind }) => html`<div class=${kind}><dt>$
 const Sums = ({ name, sums: { payments, amount, reversals, reversed, net, currency } }) => html`<h3>${name}</h3><dl class="sums">
   <${Line} name=${texts.myDay.payments(formatCount(payments))} amount=${amount} currency=${currency} />
   <${Line} name=${texts.myDay.returns(formatCount(reversals))} amount=${reversed} currency=${currency} />
-  <${Line} name=${texts.myDay.net} amount=${net} currency=${currency} kind="sum" /></dl>`;
+  <${Line} name=${texts.myDay.net} amount=${net} currency=${currency} kind="total" /></dl>`;
 
 function Takings({ rows, currency }) {
   const held = of(rows, currency);
@@ -41,7 +41,7 @@ function Drawer({ drawer }) {
   const line = (name, amount, kind) => html`<${Line} name=${name} amount=${amount} currency=${drawer.CurrencyID} kind=${kind} />`;
   return html`<h3>${names.title}</h3>
     <dl class="sums">${line(names.float, drawer.Float)}${line(names.cash, drawer.Cash)}${line(names.expected, drawer.Expected)}${line(names.counted, drawer.Counted)}
-      ${line(names.difference, drawer.Difference, "sum")}${!isZero(drawer.ReturnedByOthers) && line(names.byOthers, drawer.ReturnedByOthers)}</dl>
+      ${drawer.Difference !== null && line(names.difference, drawer.Difference, "total")}${!isZero(drawer.ReturnedByOthers) && line(names.byOthers, drawer.ReturnedByOthers)}</dl>
     ${!isZero(drawer.ReturnedByOthers) && html`<p class="dim">${names.othersGave}</p>`}
     ${drawer.CountedAt && html`<p class="dim">${names.countedAt(formatMoment(drawer.CountedAt))}</p>`}
     ${drawer.Note && html`<p>${drawer.Note}</p>`}`;

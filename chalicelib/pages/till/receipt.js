@@ -1,4 +1,5 @@
 // The receipt of a sale, to print at 80 mm, to share or to send: the service's once it has the sale, else the till's own.
+import { call } from "../kit/api.js";
 import { formatMoment, inZone } from "../kit/dates.js";
 import { useLoaded } from "../kit/load.js";
 import { difference, format, isZero } from "../kit/money.js";
@@ -7,9 +8,10 @@ import { SendReceipt } from "../kit/send_receipt.js";
 import { html, useState } from "../kit/view.js";
 import { State, decimal, shownState } from "./rules.js";
 import { language, texts } from "texts";
-import { ask, till, useTill } from "./till.js";
+import { till, useTill } from "./till.js";
 
 const WIDTH = 40;
+const FORBIDDEN = 403; // another agent gave it back
 
 export function changeOf({ draft }) {
   if (draft.receivedMinor === undefined) return null;
@@ -45,10 +47,14 @@ function ownText(sale) {
 }
 
 async function textOf(id, sale, isSent) {
-  const answer = isSent && await ask("GET", `payment/receipt/${id}?Lang=${language}`);
-  const text = answer?.Receipt?.Text ?? (sale && ownText(sale));
-  if (!text) throw new Error(texts.list.noReceipt);
-  return text;
+  if (!isSent) return ownText(sale);
+  try {
+    const { Receipt: receipt } = await call(`payment/receipt/${id}?Lang=${language}`);
+    return receipt?.Text ?? texts.list.noReceipt;
+  } catch ({ status }) {
+    if (sale) return ownText(sale);
+    throw new Error(status === FORBIDDEN ? texts.list.othersReceipt : texts.list.noReceipt);
+  }
 }
 
 function Opened({ id, sale }) {

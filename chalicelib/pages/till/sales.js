@@ -16,7 +16,7 @@ import { isWaiting } from "./store.js";
 import { texts } from "texts";
 import { ask, change, currencyOf, leftSales, queue, saleOf, sales } from "./till.js";
 
-const PAGE = 50;
+const PAGE = 100; // of the service's list
 const SEARCHED_DAYS = 31;
 const TYPING_MS = 400;
 const KINDS = { paid: "good", waiting: "warn", unknown: "warn", parked: "bad", declined: "bad" };
@@ -124,8 +124,8 @@ function Row({ row, isOnline, onChanged }) {
     <div class="actions">
       ${sale?.state === State.PARKED && html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
         <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`}
-      ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
       ${mayReturn(row) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
+      ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
     </div>
     ${payment?.CountRvs > 0 && !isReturn && html`<${Returns} payment=${payment} />`}
     ${isReturning && html`<${Return} id=${id} onClose=${() => setReturning(false)} onChanged=${onChanged} />`}
@@ -158,9 +158,12 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
     const period = { From: search ? addDays(day, 1 - SEARCHED_DAYS) : day, To: day };
     const answer = isOnline && await ask("POST", "payment/listHistoryEx", { Period: period, ListBasicModel: { AccountID: agent, Page: page, ...(search && { Search: search }) } });
     if (latest.current !== wanted) return;
-    const found = answer ? inOneList(answer) : [];
-    list((before) => ({ wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount,
-      payments: [...(page > 1 ? before.payments : []), ...found] }));
+    list((before) => {
+      const payments = page > 1 ? before.payments : [];
+      const known = new Set(payments.map((one) => one.ID)); // a sale of this moment moves the others to the next page
+      const found = answer ? inOneList(answer).filter((one) => !known.has(one.ID)) : [];
+      return { wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount, payments: [...payments, ...found] };
+    });
   };
   useEffect(() => { load(1); }, [wanted]);
   const replace = (payment) => list((before) => {
@@ -202,6 +205,7 @@ function Search({ query }) {
 }
 
 export function Sales({ state, query }) {
+  const [limit, setLimit] = useState(PAGE);
   const today = todayOf(state);
   const wanted = { day: dayOf(query, today), search: sought(query.search ?? "", currencyOf(state).currency) };
   const queued = useQueued(state);
@@ -216,13 +220,17 @@ export function Sales({ state, query }) {
   const rows = [...onTop.map(ofDevice), ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID)))];
   const isLoading = isAlone ? !kept : listed.isLoading;
   const next = isAlone ? hasMore && more : listed.hasMore && (() => listed.load(listed.page + 1));
+  const showMore = () => {
+    setLimit(limit + PAGE);
+    if (next && rows.length < limit + PAGE) next();
+  };
   return html`<section class="sales"><h1>${texts.sales}</h1>
     <div class="asked"><${DayField} view="sales" query=${query} day=${wanted.day} today=${today} /><${Search} query=${query} /></div>
     ${isAlone && html`<div class="note warn" role="status"><p>${texts.list.alone}</p>
       ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`}
     ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
-    <ul aria-busy=${isLoading}>${rows.map((row) => html`<${Row} key=${row.id} row=${row} isOnline=${state.isOnline} onChanged=${listed.replace} />`)}</ul>
+    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} isOnline=${state.isOnline} onChanged=${listed.replace} />`)}</ul>
     ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
-    ${next && html`<button type="button" onClick=${next}>${texts.list.more}</button>`}
+    ${(next || rows.length > limit) && html`<button type="button" onClick=${showMore}>${texts.list.more}</button>`}
   </section>`;
 }

@@ -1,5 +1,6 @@
 // The till of this device: the signed-in agent, the connection and the queue. Views show its state.
 import { exchange, expired } from "../kit/api.js";
+import { dayInZone } from "../kit/dates.js";
 import { begin, end } from "../kit/session.js";
 import { useEffect, useState } from "../kit/view.js";
 import { Means, State, allowed, meaning } from "./rules.js";
@@ -124,7 +125,7 @@ export async function start() {
 
 function use(session) {
   set({ session });
-  begin(session.token, session.me);
+  begin(session.token, { ...session.me, Today: dayInZone(session.gmt, Date.now() + state.offset) }); // it may have begun days ago
 }
 
 // The browser promises to keep the data of a page that is installed, where it grants that.

@@ -27,6 +27,7 @@ export const af = {
       [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
       [ErrorCode.VALIDATION_FAILED]: "Iets wat ingetik is, kan nie gebruik word nie. Verander dit en probeer weer.",
       [ErrorCode.EMAIL_TAKEN]: "'n Ander aanmelding het reeds hierdie e-pos.",
+      [ErrorCode.ORIGINAL_UNFINISHED]: "Hierdie betaling is nie afgehandel nie, of geen geld het beweeg nie.",
       [ErrorCode.THROTTLED]: "Te veel versoeke. Wag 'n oomblik en probeer weer.",
       [ErrorCode.INTERNAL]: "Iets het in die diens verkeerd gegaan. Probeer weer.",
       [ErrorCode.DEPENDENCY_UNAVAILABLE]: "Die bank kan nie nou bereik word nie, en niks is gedoen nie. Probeer oor 'n oomblik weer.",

@@ -27,6 +27,7 @@ export const en = {
       [ErrorCode.MERCHANT_BLOCKED]: "The merchant is blocked.",
       [ErrorCode.VALIDATION_FAILED]: "Something that was entered cannot be used. Change it and try again.",
       [ErrorCode.EMAIL_TAKEN]: "Another login has this e-mail already.",
+      [ErrorCode.ORIGINAL_UNFINISHED]: "This payment is not finished, or no money moved.",
       [ErrorCode.THROTTLED]: "Too many requests.",
       [ErrorCode.INTERNAL]: "Something went wrong in the service. Try again.",
       [ErrorCode.DEPENDENCY_UNAVAILABLE]: "The bank cannot be reached now, and nothing was done. Try again in a moment.",

@@ -128,6 +128,7 @@ export const af = {
     givenBack: "Teruggegee",
     ofNumber: (number) => `Van die verkoop met nommer ${number}`,
     returnReceipt: "Kwitansie van die teruggawe",
+    othersReceipt: "Iemand anders het dit teruggegee. 'n Administrateur van die winkel kan die kwitansie oopmaak.",
     sendOffline: "Om die kwitansie te stuur, kort die kassa 'n verbinding.",
     sendLater: "Die diens het nog nie hierdie verkoop nie. Sodra dit dit het, kan die kwitansie gepos word.",
     noReceipt: "Die kwitansie kan nie nou gelaai word nie. Probeer weer.",

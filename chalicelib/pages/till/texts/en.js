@@ -128,6 +128,7 @@ export const en = {
     givenBack: "Given back",
     ofNumber: (number) => `Of the sale with number ${number}`,
     returnReceipt: "Receipt of the return",
+    othersReceipt: "Somebody else gave this back. An administrator of the shop can open its receipt.",
     sendOffline: "To send the receipt, the till needs a connection.",
     sendLater: "The service does not have this sale yet. When it has, the receipt can be mailed.",
     noReceipt: "The receipt cannot be loaded now. Try again.",
