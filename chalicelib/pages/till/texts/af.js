@@ -132,8 +132,6 @@ export const af = {
     sendOffline: "Om die kwitansie te stuur, kort die kassa 'n verbinding.",
     sendLater: "Die diens het nog nie hierdie verkoop nie. Sodra dit dit het, kan die kwitansie gepos word.",
     noReceipt: "Die kwitansie kan nie nou gelaai word nie. Probeer weer.",
-    notSent: "Nog nie gestuur nie",
-    taken: (time) => `Geneem ${time}`,
   },
   drawer: {
     title: "Laai",

@@ -132,8 +132,6 @@ export const en = {
     sendOffline: "To send the receipt, the till needs a connection.",
     sendLater: "The service does not have this sale yet. When it has, the receipt can be mailed.",
     noReceipt: "The receipt cannot be loaded now. Try again.",
-    notSent: "Not sent yet",
-    taken: (time) => `Taken ${time}`,
   },
   drawer: {
     title: "Drawer",
