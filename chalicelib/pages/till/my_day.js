@@ -79,7 +79,7 @@ function Count({ day, drawer, onSaved }) {
   const field = (name, label, input) => html`<${Field} id=${`drawer-${name}`} name=${name} label=${label} autocomplete="off" problem=${problem(name)} ...${input} />`;
   const isShown = ["Float", "Counted", "Note"].some(problem);
   return html`<form ref=${form} class="card" onSubmit=${act} novalidate>
-    <h2>${texts.drawer.title}</h2>
+    <h2>${texts.drawer.count}</h2>
     ${field("Float", texts.drawer.float, { inputmode: "decimal", defaultValue: drawer.Float === null ? "" : format(drawer.Float) })}
     ${field("Counted", texts.drawer.counted, { inputmode: "decimal" })}
     ${field("Note", texts.drawer.note, { maxlength: 512, defaultValue: drawer.Note ?? "" })}

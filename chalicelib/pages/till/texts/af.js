@@ -135,6 +135,7 @@ export const af = {
   },
   drawer: {
     title: "Laai",
+    count: "Tel die laai",
     float: "Wisselgeld",
     cash: "Kontant",
     expected: "Verwag",

@@ -135,6 +135,7 @@ export const en = {
   },
   drawer: {
     title: "Drawer",
+    count: "Count the drawer",
     float: "Float",
     cash: "Cash",
     expected: "Expected",
