@@ -110,7 +110,7 @@ def test_without_connection_sales_are_those_that_the_device_keeps(till: Till, se
     expect(till.sales()).to_have_count(2)
     till.page.context.set_offline(True)
 
-    expect(till.page.get_by_text("This is what this device keeps.")).to_be_visible()
+    expect(till.page.get_by_text("These sales are kept on this device.")).to_be_visible()
     expect(till.page.locator("[data-sale-id]")).to_have_count(1)
     expect(till.button("Return…")).to_have_count(0)
 

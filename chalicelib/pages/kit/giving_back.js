@@ -19,7 +19,7 @@ const MAX_REASON = 1024;
 
 const place = (id) => `payments.return.${id}`;
 
-// What a return of this kind of payment asks of the person, if anything.
+// The work that is left to the person after a return of this kind of payment, if any.
 const byHand = ({ InputType: kind }) => texts.return.byHand[kind] ?? "";
 export const doneWords = (reversal) => `${texts.return.done(format(reversal.Amount, reversal.CurrencyID))} ${byHand(reversal)}`.trim();
 

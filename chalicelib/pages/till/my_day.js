@@ -1,4 +1,4 @@
-// The day of this agent: what it took and gave back by tender, and its drawer. It prints at 80 mm.
+// The day of this agent: its takings by tender, and its drawer. It prints at 80 mm.
 import { call } from "../kit/api.js";
 import { formatDay, formatMoment, inZone } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";

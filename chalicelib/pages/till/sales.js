@@ -64,7 +64,7 @@ function ofService(payment) {
 
 const isQueued = (sale) => isWaiting(sale) || sale.state === State.PARKED;
 
-// Whether a sale of this device is of the day, or with a search what is searched.
+// Whether a sale of this device is of the day, or with a search has the searched text.
 function fits(sale, { day, search }) {
   if (!search) return dayInZone(sale.gmt, sale.takenAt) === day;
   const texts = [sale.number, sale.invoice, sale.draft.description, amountOf(sale)];
@@ -101,7 +101,7 @@ function Return({ id, onClose, onChanged }) {
   return payment && html`<${ReturnDialog} payment=${payment} onClose=${onClose} onAnswered=${answered} onStale=${stale} />`;
 }
 
-// What was given back of a payment. One return is known by its ID.
+// The returns of a payment. One is known by its ID.
 function Returns({ payment }) {
   const { CountRvs: count, AmountRvs: amount } = payment;
   const { data } = useLoaded(async () => (count > 1 ? returnsOf(payment) : [{ ID: payment.ReverseID, Amount: amount }]), `${count} ${amount}`);
@@ -173,7 +173,7 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
   return { ...listed, isLoading: listed.wanted !== wanted, load, replace };
 }
 
-// What this device keeps of a day, newest first; with a search, of any day.
+// The kept sales of this device and a day, newest first; with a search, of any day.
 function useKept(isWanted, { revision }, wanted) {
   const [count, setCount] = useState(PAGE);
   const [kept, keep] = useState(null);

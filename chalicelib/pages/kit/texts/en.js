@@ -69,7 +69,7 @@ export const en = {
     done: (amount) => `${amount} was given back.`,
     byHand: {
       7: "The money must be given back on the other terminal: here it is only noted.",
-      8: "No cash is paid out: the money goes back to what the customer paid in advance.",
+      8: "No cash is paid out: the money goes back to the customer's prepayment.",
       9: "No cash is paid out: the customer owes that much less.",
       10: "Take the cash out of the drawer.",
     },

@@ -113,7 +113,7 @@ export const af = {
     day: "Dag",
     search: "Soek",
     searched: (day) => `In die 31 dae tot en met ${day}.`,
-    alone: "Die diens se lys is buite bereik. Dit is wat hierdie toestel hou.",
+    alone: "Die diens se lys is buite bereik. Hierdie verkope is op hierdie toestel.",
     none: "Niks is op hierdie dag verkoop nie.",
     notFound: "Geen verkoop pas nie.",
     more: "Wys meer",
@@ -146,7 +146,7 @@ export const af = {
     note: "Nota (opsioneel)",
     save: "Bewaar",
     saved: "Bewaar.",
-    nothing: "Tik die wisselgeld, of wat jy getel het.",
+    nothing: "Tik die wisselgeld, of die getelde kontant.",
     countedAt: (time) => `Getel ${time}.`,
   },
   myDay: {

@@ -113,7 +113,7 @@ export const en = {
     day: "Day",
     search: "Search",
     searched: (day) => `In the 31 days up to ${day}.`,
-    alone: "The service's list is out of reach. This is what this device keeps.",
+    alone: "The service's list is out of reach. These sales are kept on this device.",
     none: "Nothing was sold on this day.",
     notFound: "No sale matches.",
     more: "Show more",
@@ -146,7 +146,7 @@ export const en = {
     note: "Note (optional)",
     save: "Save",
     saved: "Saved.",
-    nothing: "Type the float, or what you counted.",
+    nothing: "Type the float, or the counted cash.",
     countedAt: (time) => `Counted ${time}.`,
   },
   myDay: {
