@@ -25,6 +25,7 @@ EXPORT_DEFAULT = re.compile(r"\bexport default (?=function)")
 EXPORT_DECLARED = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 EXPORT_LISTED = re.compile(r"\bexport *\{([^}]*)\};?")
 COMMENT = re.compile(r"^ *//.*\n?", re.MULTILINE)
+INDENT = re.compile(r"^ +", re.MULTILINE)
 
 ADDRESSES = {SHOP: "app", TILL: "till"}  # of the pages
 WORKER = "worker.js"
@@ -35,7 +36,7 @@ ICON = "icon.svg"
 def files(page: str) -> dict[str, str]:
     """Return the files that a page loads: text by file name. Each name contains a digest of the text."""
     style = "".join(_text(path) for path in (FOLDER / "kit" / "base.css", FOLDER / page / "style.css"))
-    style += _text(FOLDER / "kit" / "print.css")
+    style = INDENT.sub("", style + _text(FOLDER / "kit" / "print.css"))
     found = dict([_named(page, "css", style), _named(page, "js", script(page)), _licences()])
     if page == TILL:
         icon, picture = _named("icon", "svg", _text(FOLDER / TILL / ICON))
@@ -67,9 +68,9 @@ def worker() -> str:
 
 
 def script(page: str) -> str:
-    """Return the modules as one script, each after its imports, without lines of comments."""
+    """Return the modules as one script, each after its imports, without comments and indents."""
     name, _ = _licences()
-    modules = [f"const {_name(path)} = (() => {{\n{_scoped(path, page)}}})();\n" for path in _in_order(page)]
+    modules = [f"const {_name(path)} = (() => {{\n{INDENT.sub('', _scoped(path, page))}}})();\n" for path in _in_order(page)]
     return "".join([f"/*! The licences of the libraries: {name} */\n", *modules])
 
 

@@ -8,6 +8,7 @@ from chalicelib.schemas.payments import (
     PrepareAnswer,
     PreparePayment,
     ReceiptAnswer,
+    ReceiptQuery,
     ReversalAnswer,
     SendReceipt,
     SendReceiptAnswer,
@@ -40,9 +41,9 @@ def status_public(tran_id: str) -> StatusAnswer:
     return StatusAnswer.of(payments.public(tran_id), clock.now())
 
 
-def receipt(tran_id: str, caller: Caller) -> ReceiptAnswer:
+def receipt(tran_id: str, body: ReceiptQuery, caller: Caller) -> ReceiptAnswer:
     """Return the customer's receipt of one transaction."""
-    return ReceiptAnswer(receipt=receipts.get(tran_id, caller))
+    return ReceiptAnswer(receipt=receipts.get(tran_id, caller, body.lang))
 
 
 def send_receipt(tran_id: str, body: SendReceipt, caller: Caller, headers: Headers) -> SendReceiptAnswer:

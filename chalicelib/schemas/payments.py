@@ -203,6 +203,12 @@ class SendReceipt(Context):
         return addresses
 
 
+class ReceiptQuery(Request):
+    """The query string of GET payment/receipt/{tranId}: the language of the receipt."""
+
+    lang: Text | None = None
+
+
 class ReceiptView(View):
     """The Receipt object: the subject and both parts of the e-mail, and the SMS."""
 

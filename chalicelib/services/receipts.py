@@ -24,15 +24,19 @@ from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Write, read
 
 
-def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
+def get(transaction_id: str, caller: Caller, lang: str | None = None) -> ReceiptView | None:
     """Return the receipt of a transaction that the caller may see, None when no money moved.
 
-    Raise 404 for a missing transaction and for another merchant's.
+    `lang` is the tag of its language, None for the transaction's own. Raise 404 for a missing transaction and for
+    another merchant's.
     """
     _, transaction = admit_to_transaction(caller, transaction_id)
     if not has_receipt(transaction):
         return None
 
+    if lang:
+        content = replace(transaction.receipt, language=language_of(lang))
+        transaction = replace(transaction, receipt=content)
     receipt = receipt_of(transaction)
     return ReceiptView(
         language=receipt.language,

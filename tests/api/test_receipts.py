@@ -116,6 +116,8 @@ def test_a_receipt_is_in_the_language_of_the_request_whenever_it_is_sent(
     (mail,) = mails(to)
     assert mail.subject.startswith({"af": "Kwitansie van", "en": "Receipt from"}[language])
     assert receipt_of(stage, paid).body["Receipt"]["Language"] == language
+    shown = get(stage, f"/api/v1/payment/receipt/{paid}?Lang=af").body["Receipt"]
+    assert (shown["Language"], "Betaal met" in shown["Text"]) == ("af", True)
 
 
 def test_a_reversal_speaks_the_language_of_its_payment_unless_it_names_one(stage: str) -> None:

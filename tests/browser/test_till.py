@@ -536,6 +536,11 @@ def test_each_screen_is_accessible_and_fits(visit_of_a_shop: Visit, seller: Sell
     expect(till.page.locator("pre.receipt")).to_be_visible()
     looks_right()
     expect(till.sales()).to_have_count(1)
+    till.button("Receipt").click()
+    till.button("Send receipt").click()
+    looks_right()
+    till.page.get_by_role("link", name="My day").click()
+    expect(till.page.get_by_label("Counted")).to_be_visible()
     looks_right()
     assert visit_of_a_shop.complaints == []
     assert visit_of_a_shop.requests_elsewhere(seller.stage) == []
@@ -594,7 +599,7 @@ def test_a_return_whose_session_ended_is_not_made_by_another_agent(till: Till, s
     till.page.on("request", lambda request: sent.append(request.url))
     till.sign_in(colleague.login)
 
-    expect(till.page.get_by_text("Nothing was sold on this device yet.")).to_be_visible()
+    expect(till.page.get_by_text("Nothing was sold on this day.")).to_be_visible()
     assert [url for url in sent if "reverse" in url.lower()] == []
 
 

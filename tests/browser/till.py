@@ -2,6 +2,7 @@
 
 import re
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -17,6 +18,7 @@ from chalicelib.domain.permissions import Right
 from tests.browser.shop import Login
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.http import get, post
+from tests.support.transactions import a_body
 
 SUBMIT = "**/api/v1/payment/submit"
 EVERY_TENDER = Features(
@@ -50,17 +52,26 @@ class Seller:
         body = {"Version": 0, "Taxes": taxes, "Items": items}
         assert post(self.stage, path, body, (owner.email, PASSWORD)).status == 200
 
+    def pay(self, **basic: Any) -> str:
+        """Take a payment in cash on another device, and return its ID."""
+        reply = post(self.stage, "/api/v1/payment/submit", a_body(**basic), self.login)
+        assert reply.error == (200, 0), reply.text
+        payment: str = reply.body["TransactionID"]
+        return payment
+
     def payment(self, payment: str) -> dict[str, Any]:
         found: dict[str, Any] = get(self.stage, f"/api/v1/payment/{payment}", self.login).body["Transactions"][0]
         return found
 
 
-def a_seller(stage: str, features: Features = EVERY_TENDER, currency: str = "ZAR", **changes: Any) -> Seller:
+def a_seller(
+    stage: str, features: Features = EVERY_TENDER, currency: str = "ZAR", *, rights: Sequence[int] = (), **changes: Any
+) -> Seller:
     """Store an agent whose terminal takes a currency, at a merchant of South Africa."""
     merchant = a_stored_merchant(currency_id="ZAR")
     settings = MobileSettings(features=features)
     terminal = a_stored_terminal(merchant, currency=iso_codes.currency(currency))
-    account = an_account(merchant=merchant, terminal_id=terminal, mobile_settings=settings, **changes)
+    account = an_account(*rights, merchant=merchant, terminal_id=terminal, mobile_settings=settings, **changes)
     return Seller(stage, account, merchant)
 
 

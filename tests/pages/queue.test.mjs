@@ -25,6 +25,22 @@ test("1. A sale has its GUID and its number in the storage before anything is se
   assert.equal(stored.number, "TEST2-000001");
 });
 
+test("1. The kept basket knows its sale from the moment in which the sale is stored, and not before", async () => {
+  const device = await aDevice();
+  const basketOf = async () => (await device.store.facts()).basket;
+  await device.store.keepBasket({ figures: "1234" });
+  device.isStorageFull = true;
+  await device.sell();
+  assert.deepEqual(await basketOf(), { figures: "1234" });
+  device.isStorageFull = false;
+  let stored;
+  device.send = async () => { stored = await basketOf(); return {}; };
+  const { id } = await device.sell();
+  assert.deepEqual(stored, { figures: "1234", id });
+  await device.store.keepBasket(undefined);
+  assert.equal(await basketOf(), undefined);
+});
+
 test("1. A sale that is sent again keeps its GUID", async () => {
   const device = await aDevice();
   device.faults = ["lost answer", "lost answer", "down"];

@@ -31,14 +31,9 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_queue_keeps_the_promises_of_a_till_that_sells_without_connection() -> None:
-    finished = run("--test", "--test-reporter=spec", str(TESTS / "queue.test.mjs"))
-
-    assert finished.returncode == 0, finished.stdout[-8000:]
-
-
-def test_the_price_list_is_written_and_read_as_csv_and_compared() -> None:
-    finished = run("--test", "--test-reporter=spec", str(TESTS / "price_list.test.mjs"))
+@pytest.mark.parametrize("subject", ["queue", "basket", "price_list"])
+def test_a_module_keeps_its_promises(subject: str) -> None:
+    finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"))
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

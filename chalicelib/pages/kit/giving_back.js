@@ -19,6 +19,10 @@ const MAX_REASON = 1024;
 
 const place = (id) => `payments.return.${id}`;
 
+// The work that is left to the person after a return of this kind of payment, if any.
+const byHand = ({ InputType: kind }) => texts.return.byHand[kind] ?? "";
+export const doneWords = (reversal) => `${texts.return.done(format(reversal.Amount, reversal.CurrencyID))} ${byHand(reversal)}`.trim();
+
 export const canReturn = (payment) => payment.CanReturn || payment.CanReturnCNP;
 // The payment's return that was sent and has no known outcome.
 export const unfinished = (id) => JSON.parse(sessionStorage.getItem(place(id)) ?? "null");
@@ -102,6 +106,7 @@ export function ReturnDialog({ payment, onClose, onAnswered, onStale }) {
 
   return html`<${Dialog} title=${texts.return.title} onClose=${onClose} mayClose=${() => !sending.current}>
     <p>${texts.return.remains(format(payment.AmountEff, currency))}</p>
+    ${byHand(payment) && html`<p class="note warn">${byHand(payment)}</p>`}
     <form ref=${form} onSubmit=${submit} novalidate>
       ${attempt && html`<p class="note warn">${texts.return.again(format(attempt.amount, currency))}</p>`}
       ${error && !problem && html`<${Failure} error=${error} />`}

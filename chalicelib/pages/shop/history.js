@@ -2,6 +2,7 @@
 import { call } from "../kit/api.js";
 import { addDays, isDay } from "../kit/dates.js";
 import { sought } from "../kit/money.js";
+import { found, inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
 import { account, merchant, today } from "../kit/session.js";
 
 // The filters: their names in the address, and in the interface.
@@ -16,7 +17,6 @@ export const FILTERS = {
 };
 const NUMBERS = new Set(["till", "kind"]);
 const MONTH_DAYS = 31; // listed without a period
-const MAX_DAYS = 366;
 
 export function bodyOf(query) {
   const model = { ...account(), Sort: query.sort === "asc" ? "Date asc" : "Date desc", Page: Number(query.page) || 1 };
@@ -37,11 +37,9 @@ export function daysShown({ from, to, extid }) {
   return [first ?? last, last ?? today()];
 }
 
-// All payments of a page as one list. The interface has pending ones in separate lists.
 export async function listed(query) {
   const answer = await call("payment/listHistoryEx", bodyOf(query));
-  const all = [...answer.InProcess, ...answer.NotFinishedActualTrans, ...answer.Transactions];
-  const newestFirst = all.sort((one, other) => (one.Date < other.Date ? 1 : -1));
+  const newestFirst = inOneList(answer);
   return { payments: query.sort === "asc" ? newestFirst.reverse() : newestFirst, counters: answer.TransactionsCounters };
 }
 
@@ -57,21 +55,4 @@ export async function exportedJournal(query, format, accounts) {
   return (await call("report/export", { ...bodyOf({ till: query.till }), Format: format, Period: period, Accounts: accounts })).Url;
 }
 
-export async function found(id) {
-  const answer = await call(`payment/${encodeURIComponent(id)}`);
-  return answer.Transactions[0];
-}
-
-// The returns of a payment, the oldest first. Without a right to list them, only those that the person may see.
-export async function returnsOf(payment) {
-  if (payment.CountRvs === 1) return [await found(payment.ReverseID)];
-  const period = { From: [payment.Date.slice(0, 10), addDays(today(), 1 - MAX_DAYS)].sort()[1], To: today() };
-  const model = { ...account(), InvoiceOriginal: payment.Invoice, Sort: "Date asc" };
-  const answer = await call("payment/listHistoryEx", { Period: period, ListBasicModel: model });
-  return [...answer.Transactions, ...answer.InProcess].filter((one) => one.ReverseID === payment.ID);
-}
-
-export const isReversal = (payment) => payment.OperationID !== 1;
-export const isUnknown = (payment) => payment.IsNotFinished && payment.Substate !== 401;
-// Whether money moved: a payment took it, or a reversal gave it back.
-export const tookMoney = (payment) => (isReversal(payment) ? payment.Substate === 502 : [401, 411, 502].includes(payment.Substate));
+export { found, isReversal, isUnknown, returnsOf, tookMoney };

@@ -1,7 +1,7 @@
 // A payment: its state, card, returns, receipt, photo and signature.
 import { ErrorCode } from "../kit/error_codes.js";
 import { formatMoment } from "../kit/dates.js";
-import { canReturn, ReturnDialog, unfinished, Unfinished } from "../kit/giving_back.js";
+import { canReturn, doneWords, ReturnDialog, unfinished, Unfinished } from "../kit/giving_back.js";
 import { found, isReversal, isUnknown, returnsOf, tookMoney } from "./history.js";
 import { useLoaded } from "../kit/load.js";
 import { format, isZero } from "../kit/money.js";
@@ -89,7 +89,7 @@ function Outcome({ answer, payment }) {
     return said("bad", "alert", words);
   }
   const amount = format(answer.Transaction.Amount, answer.Transaction.CurrencyID);
-  if (answer.ErrorCode === 0) return said("good", "status", texts.return.done(amount));
+  if (answer.ErrorCode === 0) return said("good", "status", doneWords(answer.Transaction));
   if (answer.ErrorCode === ErrorCode.OUTCOME_UNKNOWN) return said("warn", "status", texts.return.unknown(amount));
   return said("bad", "alert", texts.return.declined(answer.ErrorMessage ?? ""));
 }

@@ -1,8 +1,10 @@
-// Takings: the interface's rows, one per day (and hour), till, kind and currency. Views sum them here.
+// Takings of the merchant, and the names of their tills and kinds of payment.
 import { call } from "../kit/api.js";
 import { kindName } from "./kinds.js";
-import { isZero, sum } from "../kit/money.js";
-import { account, merchant, session } from "../kit/session.js";
+import { account } from "../kit/session.js";
+import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
+
+export { byNet, currencies, grouped, of, total };
 
 const report = (first, last, by) => call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
 
@@ -14,46 +16,7 @@ export async function takingsOfDay(day) {
   return { rows: answer.Takings, taxes: answer.Taxes, numbers: answer.ReceiptNumbers };
 }
 
-// The sums of rows in one currency.
-export function total(rows, currency) {
-  const add = (name) => (rows.length ? sum(rows.map((row) => row[name])) : zero());
-  const count = (name) => rows.reduce((counted, row) => counted + row[name], 0);
-  return {
-    currency,
-    payments: count("Payments"),
-    amount: add("Amount"),
-    reversals: count("Reversals"),
-    reversed: add("AmountReversed"),
-    net: add("Net"),
-  };
-}
-
-// Zero, with the decimals of the merchant's currency.
-function zero() {
-  const digits = session().me.CurrencyDigits;
-  return digits ? `0.${"0".repeat(digits)}` : "0";
-}
-
-// The currencies of rows, the merchant's own first. Without rows, only the merchant's own.
-export function currencies(rows) {
-  const own = merchant().CurrencyID;
-  const found = [...new Set(rows.map((row) => row.CurrencyID))].sort();
-  if (!own) return found.length ? found : [null];
-  return [own, ...found.filter((currency) => currency !== own)];
-}
-
 export const kindOf = (row) => kindName(row.InputType);
 // Two tills may have the same name.
 export const tillIdOf = (row) => row.AgentID;
 export const tillOf = (row) => row.AgentName ?? String(row.AgentID);
-
-export const of = (rows, currency) => rows.filter((row) => row.CurrencyID === currency);
-
-// Sums of rows grouped by `key`, the largest takings first.
-export function grouped(rows, key, currency) {
-  const groups = new Map();
-  for (const row of rows) groups.set(key(row), [...(groups.get(key(row)) ?? []), row]);
-  return [...groups].map(([name, held]) => ({ name, row: held[0], ...total(held, currency) }));
-}
-
-export const byNet = (one, other) => Number(other.net) - Number(one.net) || (isZero(one.amount) ? 1 : -1);

@@ -8,6 +8,7 @@ import { address, useRoute } from "../kit/route.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 import { Means } from "./rules.js";
 import { amountOf } from "./receipt.js";
+import { MyDay } from "./my_day.js";
 import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
 import { Sell } from "./sell.js";
@@ -101,7 +102,7 @@ function Header({ view, state }) {
     <p class="who"><b>${session.me.ClientName}</b> <span>${session.me.Name}</span></p>
     <p class="badges" role="status">${count("waiting", waiting)} ${count("parked", parked)}
       <span class=${`badge ${isOnline ? "good" : "warn"}`} data-testid="connection" data-state=${connection}>${texts.connection[connection]}</span></p>
-    <nav aria-label=${texts.navigation}>${link("sell")}${link("sales")}<${SignOut} state=${state} /></nav>
+    <nav aria-label=${texts.navigation}>${link("sell")}${link("sales")}${link("day")}<${SignOut} state=${state} /></nav>
   </header>`;
 }
 
@@ -151,10 +152,12 @@ function keepFocus() {
   if (!activeElement || activeElement === body) document.getElementById("main")?.focus({ preventScroll: true });
 }
 
+const VIEWS = { sell: Sell, sales: Sales, day: MyDay };
+
 export function Frame() {
   const state = useTill();
   const route = useRoute();
-  const view = route.view === "sales" ? "sales" : "sell";
+  const view = Object.hasOwn(VIEWS, route.view) ? route.view : "sell";
   const [dismissed, dismiss] = useState(null); // the session whose dialog was closed
   const main = useRef(null);
   useEffect(() => {
@@ -173,13 +176,13 @@ export function Frame() {
   useEffect(() => { if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true }); }, [view]);
 
   if (!state.session) return html`<${SignIn} />`;
-  const { token } = state.session;
+  const { token, agent } = state.session;
   const isAsked = isEnded(state) && dismissed !== token;
   return html`
     <${Header} view=${view} state=${state} />
     <main id="main" class="till" ref=${main} tabindex="-1">
       <${Notices} state=${state} onSignIn=${isAsked ? null : () => dismiss(null)} />
-      ${view === "sales" ? html`<${Sales} key=${state.session.agent} state=${state} />` : html`<${Sell} key=${state.session.agent} state=${state} route=${route} />`}
+      <${VIEWS[view]} key=${`${view} ${agent}`} state=${state} route=${route} query=${route.query} />
     </main>
     <${Footer} state=${state} />
     ${isAsked && html`<${SignInAgain} onClose=${() => dismiss(token)} />`}`;

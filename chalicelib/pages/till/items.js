@@ -14,10 +14,12 @@ const MIN_SCAN = 4; // characters of a barcode or code
 const MAX_GAP_MS = { scanner: 60, barcode: 150 }; // between two keys; nobody types the digits of a barcode by chance
 const MANY = 12; // items, from which on the groups are offered
 
-export const itemsOf = (state) => {
-  const { digits } = currencyOf(state);
-  return digits !== undefined && state.prices?.merchant === state.session.me.ClientID ? sellable(state.prices.items, digits) : [];
-};
+// The items that can be sold here: a terminal with another currency than the list's sells amounts.
+export function itemsOf({ prices, listCurrency, ...state }) {
+  const { currency, digits } = currencyOf(state);
+  const isUsable = digits !== undefined && prices?.merchant === state.session.me.ClientID && (listCurrency ?? currency) === currency;
+  return isUsable ? sellable(prices.items, digits) : [];
+}
 
 const isAsked = (item) => item.Price === null || Boolean(item.Unit);
 const lineOf = (item, price, quantity = "1") =>

@@ -1,12 +1,17 @@
-// The receipt of a sale, to print at 80 mm or to share: the service's once it has the sale, else the till's own.
+// The receipt of a sale, to print at 80 mm, to share or to send: the service's once it has the sale, else the till's own.
+import { call } from "../kit/api.js";
 import { formatMoment, inZone } from "../kit/dates.js";
+import { useLoaded } from "../kit/load.js";
 import { difference, format, isZero } from "../kit/money.js";
+import { Loaded } from "../kit/parts.js";
+import { SendReceipt } from "../kit/send_receipt.js";
 import { html, useState } from "../kit/view.js";
 import { State, decimal, shownState } from "./rules.js";
-import { texts } from "texts";
-import { ask, till } from "./till.js";
+import { language, texts } from "texts";
+import { till, useTill } from "./till.js";
 
 const WIDTH = 40;
+const FORBIDDEN = 403; // another agent gave it back
 
 export function changeOf({ draft }) {
   if (draft.receivedMinor === undefined) return null;
@@ -17,37 +22,69 @@ export function changeOf({ draft }) {
 export const amountOf = ({ draft }) => decimal(draft.minor, draft.digits);
 export const timeOf = (sale) => formatMoment(inZone(sale.gmt, sale.takenAt));
 
+// A name on the left and a value on the right. A long name has a line of its own.
+function line(name, value) {
+  const room = WIDTH - name.length;
+  return value.length < room ? name + value.padStart(room) : `${name}\n${value.padStart(WIDTH)}`;
+}
+
 function ownText(sale) {
   const { draft, number } = sale;
+  const rule = "-".repeat(WIDTH);
   const money = (amount) => format(amount, draft.currency);
-  const line = (name, value) => `${name}${" ".repeat(Math.max(1, WIDTH - name.length - value.length))}${value}`;
   const change = changeOf(sale);
+  const goods = (draft.lines ?? []).map((one) =>
+    line(`${format(one.quantity)}${one.unit ? ` ${one.unit}` : ""} × ${one.title}`, format(decimal(one.minor, draft.digits))));
   const lines = [
-    till().session.me.ClientName, "", texts.receipt.title, "", line(texts.receipt.number, number), timeOf(sale), draft.description, "-".repeat(WIDTH),
+    till().session.me.ClientName, "", texts.receipt.title, "", line(texts.receipt.number, number), timeOf(sale), draft.description,
+    ...(goods.length ? [rule, ...goods] : []), rule,
     line(texts.receipt.total, money(amountOf(sale))),
     change && line(texts.receipt.received, money(decimal(draft.receivedMinor, draft.digits))),
     change && line(texts.receipt.change, money(change)),
-    line(texts.paidBy, texts.tenders[draft.tender]), "-".repeat(WIDTH), sale.id,
+    line(texts.paidBy, texts.tenders[draft.tender]), rule, sale.id,
   ];
   return lines.filter((one) => one !== null && one !== undefined).join("\n");
 }
 
-async function textOf(sale) {
-  if (sale.state !== State.PAID) return ownText(sale);
-  const answer = await ask("GET", `payment/receipt/${sale.id}`);
-  return answer?.Receipt?.Text ?? ownText(sale);
+async function textOf(id, sale, isSent) {
+  if (!isSent) return ownText(sale);
+  try {
+    const { Receipt: receipt } = await call(`payment/receipt/${id}?Lang=${language}`);
+    return receipt?.Text ?? texts.list.noReceipt;
+  } catch ({ status }) {
+    if (sale) return ownText(sale);
+    throw new Error(status === FORBIDDEN ? texts.list.othersReceipt : texts.list.noReceipt);
+  }
 }
 
-export function ReceiptOf({ sale }) {
-  const [text, setText] = useState(null);
-  if ([State.UNKNOWN, State.DECLINED].includes(shownState(sale))) return null; // no money moved, as far as is known
-  if (text === null) return html`<button type="button" onClick=${async () => setText(await textOf(sale))}>${texts.list.receipt}</button>`;
-  const share = () => navigator.share({ text }).catch(() => {}); // the person closed the dialog of the system
-  return html`<div class="paper">
-    <pre class="receipt">${text}</pre>
+function Opened({ id, sale }) {
+  const { isOnline } = useTill();
+  const isSent = !sale || sale.state === State.PAID;
+  const state = useLoaded(() => textOf(id, sale, isSent), `${id} ${isSent}`);
+  const share = () => navigator.share({ text: state.data }).catch(() => {}); // the person closed the dialog of the system
+  return html`<div class="paper"><${Loaded} state=${state}>${(text) => html`
+    <pre class="receipt sheet" tabindex="0">${text}</pre>
     <div class="actions">
       <button type="button" onClick=${() => print()}>${texts.list.print}</button>
       ${navigator.share && html`<button type="button" onClick=${share}>${texts.list.share}</button>`}
-    </div>
+    </div>`}<//>
+    ${isSent && html`<div hidden=${!isOnline}><${SendReceipt} id=${id} /></div>`}
+    ${(!isSent || !isOnline) && html`<p class="dim">${isSent ? texts.list.sendOffline : texts.list.sendLater}</p>`}
   </div>`;
+}
+
+let shut = () => {}; // closes the open receipt: one is open at a time, and is printed
+
+// The button that opens a receipt: of a sale of this device, or by its ID one that the service has.
+export function ReceiptOf({ sale, id = sale.id, name = texts.list.receipt }) {
+  const [isOpen, open] = useState(false);
+  if (sale && [State.UNKNOWN, State.DECLINED].includes(shownState(sale))) return null; // no money moved, as far as is known
+  const press = () => {
+    if (!isOpen) {
+      shut();
+      shut = () => open(false);
+    }
+    open(!isOpen);
+  };
+  return html`<button type="button" aria-expanded=${isOpen} onClick=${press}>${name}</button>${isOpen && html`<${Opened} id=${id} sale=${sale} />`}`;
 }

@@ -1,16 +1,24 @@
-// The sales of this device, newest first: their states, receipts and returns, and the parked ones.
+// The sales of this agent: those of a day that the service has, from every device, and on top those of this device that it
+// may not have. Without connection, those that this device keeps.
 import { ErrorCode } from "../kit/error_codes.js";
-import { ReturnDialog, canReturn } from "../kit/giving_back.js";
-import { format } from "../kit/money.js";
-import { Money } from "../kit/parts.js";
-import { html, useEffect, useState } from "../kit/view.js";
+import { addDays, dayInZone, formatDay, formatMoment, isDay } from "../kit/dates.js";
+import { ReturnDialog, canReturn, doneWords } from "../kit/giving_back.js";
+import { useLoaded } from "../kit/load.js";
+import { format, isZero, negative, sought } from "../kit/money.js";
+import { Field, Money } from "../kit/parts.js";
+import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
+import { address } from "../kit/route.js";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
-import { State, shownState } from "./rules.js";
+import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
+import { isWaiting } from "./store.js";
 import { texts } from "texts";
-import { ask, change, queue, sales } from "./till.js";
+import { ask, change, currencyOf, leftSales, queue, saleOf, sales } from "./till.js";
 
-const PAGE = 50;
+const PAGE = 100; // of the service's list
+const SEARCHED_DAYS = 31;
+const TYPING_MS = 400;
 const KINDS = { paid: "good", waiting: "warn", unknown: "warn", parked: "bad", declined: "bad" };
 const DAY_MS = 86_400_000;
 
@@ -23,62 +31,206 @@ export function exportSales(facts, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
 }
 
-// The service said at the payment whether it can be returned. Some payments can be returned only after their day.
-const mayReturn = (sale) => sale.state === State.PAID && !sale.isReturned && (sale.canReturn || Date.now() - sale.takenAt > DAY_MS);
+// The name of an InputType.
+export function tenderName(inputType) {
+  const name = Object.keys(TENDERS).find((one) => TENDERS[one].inputType === inputType);
+  return texts.tenders[name] ?? texts.card;
+}
 
-function Return({ sale, onClose }) {
+// The merchant's day now, by the service's clock; and the day in the address, which is not after it.
+export const todayOf = ({ session, offset = 0 }) => dayInZone(session.gmt, Date.now() + offset);
+export const dayOf = ({ day }, today) => (isDay(day) && day < today ? day : today);
+
+export const DayField = ({ view, query, day, today }) => html`<${Field} id="day" type="date" label=${texts.list.day} value=${day} max=${today}
+  onChange=${({ target }) => { location.hash = address(view, { ...query, day: isDay(target.value) && target.value !== today && target.value }); }} />`;
+
+// A row of a sale on this device, and of a payment or a return of the service.
+const ofDevice = (sale) => ({
+  id: sale.id, state: shownState(sale), amount: amountOf(sale), currency: sale.draft.currency, tender: texts.tenders[sale.draft.tender],
+  time: timeOf(sale), number: sale.invoice ?? sale.number, description: sale.draft.description, sale,
+  words: sale.isReturned && texts.list.returned, reason: sale.reason && reasonOf(sale.reason, sale.draft),
+});
+
+function ofService(payment) {
+  const state = isUnknown(payment) ? State.UNKNOWN : tookMoney(payment) ? State.PAID : State.DECLINED;
+  const isReturn = isReversal(payment);
+  return {
+    id: payment.ID, state, amount: isReturn ? negative(payment.Amount) : payment.Amount, currency: payment.CurrencyID, tender: tenderName(payment.InputType),
+    time: formatMoment(payment.Date), number: payment.Invoice, description: payment.Description, payment, isReturn,
+    words: isReturn ? state === State.PAID && texts.list.givenBack : !isZero(payment.AmountRvs) && isZero(payment.AmountEff) && texts.list.returned,
+    reason: state === State.DECLINED && payment.Result?.Message,
+  };
+}
+
+const isQueued = (sale) => isWaiting(sale) || sale.state === State.PARKED;
+
+// Whether a sale of this device is of the day, or with a search has the searched text.
+function fits(sale, { day, search }) {
+  if (!search) return dayInZone(sale.gmt, sale.takenAt) === day;
+  const texts = [sale.number, sale.invoice, sale.draft.description, amountOf(sale)];
+  return texts.some((one) => one?.toLowerCase().includes(search.toLowerCase()));
+}
+
+// The service said at the payment whether it can be returned. Some payments can be returned only after their day.
+const mayReturn = ({ sale, payment, isReturn }) => (payment
+  ? !isReturn && canReturn(payment) && !isZero(payment.AmountEff)
+  : sale.state === State.PAID && !sale.isReturned && (sale.canReturn || Date.now() - sale.takenAt > DAY_MS));
+
+function Return({ id, onClose, onChanged }) {
   const [payment, setPayment] = useState(null);
   const [said, say] = useState(null);
+  const sentence = useRef(null);
+  const load = () => ask("GET", `payment/${id}`);
   useEffect(() => {
-    ask("GET", `payment/${sale.id}`).then((answer) => {
+    load().then((answer) => {
       const [found] = answer?.Transactions ?? [];
       if (found && canReturn(found)) setPayment(found);
       else say(answer ? texts.list.noReturn : texts.errors.noAnswer);
     });
   }, []);
-  const answered = ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
-    const amount = format(reversal.Amount, reversal.CurrencyID);
+  useEffect(() => { sentence.current?.focus(); }, [said]);
+  const answered = async ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
     setPayment(null);
-    say(code === ErrorCode.OUTCOME_UNKNOWN ? texts.return.unknown(amount) : code === 0 ? texts.return.done(amount) : texts.return.declined(message));
-    if (code === 0 && reversal.Amount === payment.AmountEff) change(sale.id, { isReturned: true });
+    say(code === ErrorCode.OUTCOME_UNKNOWN ? texts.return.unknown(format(reversal.Amount, reversal.CurrencyID)) : code === 0 ? doneWords(reversal) : texts.return.declined(message));
+    if (code === 0 && reversal.Amount === payment.AmountEff) change(id, { isReturned: true });
+    const [changed] = (await load())?.Transactions ?? [];
+    if (changed) onChanged(changed);
   };
   const stale = () => { setPayment(null); say(texts.list.noReturn); };
-  if (said) return html`<p class="note" role="status">${said}</p>`;
+  if (said) return html`<p ref=${sentence} class="note" role="status" tabindex="-1">${said}</p>`;
   return payment && html`<${ReturnDialog} payment=${payment} onClose=${onClose} onAnswered=${answered} onStale=${stale} />`;
 }
 
-function Row({ sale, isOnline }) {
+// The returns of a payment. One is known by its ID.
+function Returns({ payment }) {
+  const { CountRvs: count, AmountRvs: amount } = payment;
+  const { data } = useLoaded(async () => (count > 1 ? returnsOf(payment) : [{ ID: payment.ReverseID, Amount: amount }]), `${count} ${amount}`);
+  return html`<ul class="returns">${(data ?? []).map((one) => html`<li key=${one.ID} class="line">
+    <span>${texts.return.done(format(one.Amount, payment.CurrencyID))}</span><${ReceiptOf} id=${one.ID} name=${texts.list.returnReceipt} /></li>`)}
+    ${data?.length !== count && html`<li>${texts.return.done(format(amount, payment.CurrencyID))}</li>`}</ul>`;
+}
+
+function Row({ row, isOnline, onChanged }) {
   const [isReturning, setReturning] = useState(false);
-  const { draft } = sale;
-  const state = shownState(sale);
-  return html`<li data-sale-id=${sale.id} data-state=${state}>
-    <p class="line"><b><${Money} amount=${amountOf(sale)} currency=${draft.currency} /></b> <span>${texts.tenders[draft.tender]}</span>
-      <span class=${`badge ${KINDS[state]}`}>${sale.isReturned ? texts.list.returned : texts.results[state]}</span></p>
-    <p class="line dim"><time>${timeOf(sale)}</time> <span>${texts.number(sale.invoice ?? sale.number)}</span></p>
-    ${draft.description && html`<p>${draft.description}</p>`}
-    ${sale.reason && html`<p class="note bad">${reasonOf(sale.reason, draft)} ${texts.explained[state]}</p>`}
-    ${sale.hasNoReceipt && html`<p class="note warn">${texts.noReceiptSent}</p>`}
+  const { id, state, sale, payment, isReturn } = row;
+  return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
+    <p class="line"><b><${Money} amount=${row.amount} currency=${row.currency} /></b> <span>${row.tender}</span>
+      <span class=${`badge ${KINDS[state]}`}>${row.words || texts.results[state]}</span></p>
+    <p class="line dim"><time>${row.time}</time> <span>${texts.number(row.number)}</span></p>
+    ${isReturn && html`<p class="dim">${texts.list.ofNumber(payment.ReverseInvoice)}</p>`}
+    ${row.description && html`<p>${row.description}</p>`}
+    ${row.reason && html`<p class="note bad">${isReturn ? texts.return.declined(row.reason) : `${row.reason} ${texts.explained[state]}`}</p>`}
+    ${sale?.hasNoReceipt && html`<p class="note warn">${texts.noReceiptSent}</p>`}
     <div class="actions">
-      ${sale.state === State.PARKED && html`<button type="button" onClick=${() => queue.sendAgain(sale.id)}>${texts.list.sendAgain}</button>
+      ${sale?.state === State.PARKED && html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
         <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`}
-      <${ReceiptOf} key=${state} sale=${sale} />
-      ${mayReturn(sale) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
+      ${mayReturn(row) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
+      ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
     </div>
-    ${isReturning && html`<${Return} sale=${sale} onClose=${() => setReturning(false)} />`}
+    ${payment?.CountRvs > 0 && !isReturn && html`<${Returns} payment=${payment} />`}
+    ${isReturning && html`<${Return} id=${id} onClose=${() => setReturning(false)} onChanged=${onChanged} />`}
   </li>`;
 }
 
-export function Sales({ state }) {
-  const [count, setCount] = useState(PAGE);
-  const [shown, show] = useState(null);
+// The sales of this device that wait or are parked, and those that did so since this view began, newest first.
+function useQueued({ revision }) {
+  const [held, hold] = useState([]);
   useEffect(() => {
     let isShown = true;
-    sales(count).then((found) => isShown && show(found), () => isShown && show([]));
+    leftSales().then(async (queued) => {
+      const ids = new Set(queued.map((sale) => sale.id));
+      const gone = held.filter((sale) => !ids.has(sale.id));
+      const settled = await Promise.all(gone.map((sale) => (isQueued(sale) ? saleOf(sale.id) : sale)));
+      if (isShown) hold([...queued, ...settled.filter(Boolean)].sort((one, other) => other.counter - one.counter));
+    }, () => {});
     return () => { isShown = false; };
-  }, [count, state.revision]);
-  if (!shown) return html`<p class="loading" role="status">${texts.loading}</p>`;
+  }, [revision]);
+  return held;
+}
+
+// The pages of the service's list as one, or null where it does not answer. A search looks in the days before too.
+function useListed({ isOnline, session: { agent, token } }, { day, search }) {
+  const [listed, list] = useState({});
+  const wanted = `${day} ${search} ${token} ${isOnline}`;
+  const latest = useRef(wanted);
+  latest.current = wanted;
+  const load = async (page) => {
+    const period = { From: search ? addDays(day, 1 - SEARCHED_DAYS) : day, To: day };
+    const answer = isOnline && await ask("POST", "payment/listHistoryEx", { Period: period, ListBasicModel: { AccountID: agent, Page: page, ...(search && { Search: search }) } });
+    if (latest.current !== wanted) return;
+    list((before) => {
+      const payments = page > 1 ? before.payments : [];
+      const known = new Set(payments.map((one) => one.ID)); // a sale of this moment moves the others to the next page
+      const found = answer ? inOneList(answer).filter((one) => !known.has(one.ID)) : [];
+      return { wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount, payments: [...payments, ...found] };
+    });
+  };
+  useEffect(() => { load(1); }, [wanted]);
+  const replace = (payment) => list((before) => {
+    const isThere = before.payments.some((one) => one.ID === payment.ID);
+    return { ...before, payments: isThere ? before.payments.map((one) => (one.ID === payment.ID ? payment : one)) : [payment, ...before.payments] };
+  });
+  return { ...listed, isLoading: listed.wanted !== wanted, load, replace };
+}
+
+// The kept sales of this device and a day, newest first; with a search, of any day.
+function useKept(isWanted, { revision }, wanted) {
+  const [count, setCount] = useState(PAGE);
+  const [kept, keep] = useState(null);
+  useEffect(() => {
+    let isShown = true;
+    if (isWanted) sales(count, (sale) => fits(sale, wanted)).then((found) => isShown && keep(found), () => isShown && keep([]));
+    return () => { isShown = false; };
+  }, [isWanted, count, revision, wanted.day, wanted.search]);
+  return { kept, hasMore: kept?.length === count, more: () => setCount(count + PAGE) };
+}
+
+function Search({ query }) {
+  const { search: asked = "" } = query;
+  const [typed, type] = useState(asked);
+  const sent = useRef(asked);
+  const find = () => {
+    sent.current = typed.trim();
+    location.replace(address("sales", { ...query, search: sent.current }));
+  };
+  useEffect(() => { if (asked !== sent.current) type(sent.current = asked); }, [asked]); // somebody went back
+  useEffect(() => {
+    if (typed.trim() === asked) return undefined;
+    const timer = setTimeout(find, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return html`<form role="search" onSubmit=${(event) => { event.preventDefault(); find(); }}>
+    <${Field} id="search" type="search" label=${texts.list.search} autocomplete="off" maxlength="256" value=${typed} onInput=${({ target }) => type(target.value)} />
+  </form>`;
+}
+
+export function Sales({ state, query }) {
+  const [limit, setLimit] = useState(PAGE);
+  const today = todayOf(state);
+  const wanted = { day: dayOf(query, today), search: sought(query.search ?? "", currencyOf(state).currency) };
+  const queued = useQueued(state);
+  const listed = useListed(state, wanted);
+  const isAlone = !state.isOnline || (listed.isLost && !listed.isLoading);
+  const { kept, hasMore, more } = useKept(isAlone, state, wanted);
+  const changed = new Set(listed.payments?.filter((one) => !isZero(one.AmountRvs)).map((one) => one.ID)); // newer than this device's
+  const onTop = queued.filter((sale) => !changed.has(sale.id) && ((isQueued(sale) && !wanted.search) || fits(sale, wanted)));
+  const ids = new Set(onTop.map((sale) => sale.id));
+  const others = isAlone ? (kept ?? []).map(ofDevice) : (listed.payments ?? []).map(ofService);
+  const known = new Set([...others, ...onTop].map(({ id }) => id));
+  const rows = [...onTop.map(ofDevice), ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID)))];
+  const isLoading = isAlone ? !kept : listed.isLoading;
+  const next = isAlone ? hasMore && more : listed.hasMore && (() => listed.load(listed.page + 1));
+  const showMore = () => {
+    setLimit(limit + PAGE);
+    if (next && rows.length < limit + PAGE) next();
+  };
   return html`<section class="sales"><h1>${texts.sales}</h1>
-    ${shown.length ? html`<ul>${shown.map((sale) => html`<${Row} key=${sale.id} sale=${sale} isOnline=${state.isOnline} />`)}</ul>` : html`<p class="empty">${texts.list.none}</p>`}
-    ${shown.length === count && html`<button type="button" onClick=${() => setCount(count + PAGE)}>${texts.list.more}</button>`}
+    <div class="asked"><${DayField} view="sales" query=${query} day=${wanted.day} today=${today} /><${Search} query=${query} /></div>
+    ${isAlone && html`<div class="note warn" role="status"><p>${texts.list.alone}</p>
+      ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`}
+    ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
+    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} isOnline=${state.isOnline} onChanged=${listed.replace} />`)}</ul>
+    ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
+    ${(next || rows.length > limit) && html`<button type="button" onClick=${showMore}>${texts.list.more}</button>`}
   </section>`;
 }

@@ -10,7 +10,7 @@ import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
 import { change, press, sale, useSale } from "./sale.js";
 import { texts } from "texts";
-import { currencyOf, tenders } from "./till.js";
+import { currencyOf, tenders, till } from "./till.js";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 
@@ -18,7 +18,9 @@ let entry = null; // "items" or "amount", which somebody chose
 
 // What is typed: the keys of the pad, a search, a scanner, Enter and Escape.
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog") || !document.querySelector(".counter")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
+  if (event.key === "Escape") escape(event);
+  if (!document.querySelector(".counter")) return;
   const { figures, received, result } = sale();
   const scan = listen(event, () => ({ figures: result ? "" : figures, received }));
   if (scan) {
@@ -26,8 +28,7 @@ addEventListener("keydown", (event) => {
     if (isInField(event)) event.target.value = "";
     if (!sale().result) change(scan.before);
     scan.choose();
-  } else if (event.key === "Escape") goBackFromPayment();
-  else if (!isInField(event)) typed(event);
+  } else if (!isInField(event)) typed(event);
 }, { capture: true });
 
 // A double tap on what took the payment is no key of the next sale.
@@ -37,8 +38,10 @@ addEventListener("click", (event) => {
 
 const isInField = ({ target }) => Boolean(target.closest?.("input, textarea, select"));
 
-function goBackFromPayment() {
-  if (document.querySelector(".payment")) goBack("sell");
+// Escape is Back, and empties a search first.
+function escape({ target }) {
+  const isSearch = target.type === "search" && target.value;
+  if (!isSearch && till().session && (document.querySelector(".payment") || !document.querySelector(".counter"))) goBack("sell");
 }
 
 function typed(event) {

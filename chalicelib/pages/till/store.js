@@ -109,8 +109,8 @@ export class Store {
     return this.#withoutRefused(await this.#read(({ sales }) => ended(sales.index("queued").getAll())));
   }
 
-  // The newest sales of an agent.
-  async newest(agent, count) {
+  // The newest sales of an agent for which `fits` returns true.
+  async newest(agent, count, fits = () => true) {
     return this.#withoutRefused(await this.#read(({ sales }) => new Promise((resolve, reject) => {
       const found = [];
       const cursor = sales.index("counter").openCursor(null, "prev");
@@ -118,7 +118,7 @@ export class Store {
       cursor.onsuccess = () => {
         const { result } = cursor;
         if (!result || found.length === count) return resolve(found);
-        if (result.value.agent === agent) found.push(result.value);
+        if (result.value.agent === agent && fits(result.value)) found.push(result.value);
         return result.continue();
       };
     })));

@@ -1,5 +1,6 @@
 // The till of this device: the signed-in agent, the connection and the queue. Views show its state.
 import { exchange, expired } from "../kit/api.js";
+import { dayInZone } from "../kit/dates.js";
 import { begin, end } from "../kit/session.js";
 import { useEffect, useState } from "../kit/view.js";
 import { Means, State, allowed, meaning } from "./rules.js";
@@ -65,7 +66,7 @@ function noteClock(date) {
   store.remember({ offset }).catch(broke);
 }
 
-const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, country: undefined, askedAt: undefined, refreshedAt: undefined };
+const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, country: undefined, listCurrency: undefined, askedAt: undefined, refreshedAt: undefined };
 const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted.
@@ -128,7 +129,7 @@ export const keepBasket = (basket) => store.keepBasket(basket).catch(broke);
 
 function use(session) {
   set({ session });
-  begin(session.token, session.me);
+  begin(session.token, { ...session.me, Today: dayInZone(session.gmt, Date.now() + state.offset) }); // it may have begun days ago
 }
 
 // The browser promises to keep the data of a page that is installed, where it grants that.
@@ -175,11 +176,11 @@ async function refresh() {
   const known = told && await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`);
   if (!known || state.session?.agent !== agent) return;
   const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings;
-  const { CountryID: country } = known.Pos; // and nothing else of the agent
+  const { CountryID: country, CurrencyID: listCurrency } = known.Pos; // and nothing else of the agent
   await readPrices(told.Data.ClientID);
   const { options, askedAt } = state;
   const { CurrencyID: currency, CurrencyDigits: digits } = told.Data;
-  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits, country };
+  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits, country, listCurrency };
   if (!isRecent(askedAt)) {
     const { status, body } = await call("GET", "payment/AuthAccount");
     if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
@@ -250,7 +251,7 @@ export async function signOut() {
   return true;
 }
 
-// The sales that keep another agent from signing in.
+// The sales that wait or are parked. They keep another agent from signing in.
 export const leftSales = () => store.queue();
 
 // Delete these sales of an agent that has left, and sign that agent out.
@@ -259,6 +260,6 @@ export async function clear(left) {
   await signOut();
 }
 
-export const sales = (number) => store.newest(state.session.agent, number);
+export const sales = (number, fits) => store.newest(state.session.agent, number, fits);
 export const saleOf = (id) => store.sale(id);
 export const change = (id, changes) => store.change(id, changes).then(countSoon, broke);

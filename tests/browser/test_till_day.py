@@ -1,0 +1,239 @@
+"""A cashier's day at the till: sales of every device, their receipts and returns, and the drawer."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from chalicelib.domain.permissions import Right
+from tests.browser.conftest import Visit
+from tests.browser.till import SUBMIT, Seller, Till, a_seller, carried_out_without_an_answer, never_arrives
+from tests.support import events
+from tests.support.accounts import PASSWORD, an_account
+from tests.support.http import post
+from tests.support.receipts import mails, messages
+
+TODAY = datetime.now(UTC) + timedelta(hours=2)  # of a merchant in South Africa
+YESTERDAY = f"{TODAY - timedelta(days=1):%Y-%m-%d}"
+# A text longer than a page, as the till stores the goods of a sale.
+LINES = 90
+WITH_GOODS = """(lines) => new Promise((resolve) => {
+  const opened = indexedDB.open("payments.till");
+  opened.onsuccess = () => {
+    const sales = opened.result.transaction("sales", "readwrite").objectStore("sales");
+    sales.transaction.oncomplete = resolve;
+    sales.getAll().onsuccess = ({ target: { result } }) => {
+      const sale = result.find(({ state }) => state === "waiting");
+      sale.draft.lines = Array(lines).fill({ code: "FW", title: "Flat white", quantity: 1, minor: 100 });
+      sales.put(sale);
+    };
+  };
+})"""
+
+
+@pytest.fixture
+def seller(stage: str) -> Seller:
+    return a_seller(stage, rights=(Right.VIEW_DIVISIONS,))
+
+
+@pytest.fixture
+def till(visit_by_phone: Visit, seller: Seller) -> Till:
+    till = Till(visit_by_phone.page, seller)
+    till.begin()
+    return till
+
+
+def row_of(till: Till, sale: str) -> Locator:
+    return till.page.locator(f'[data-sale-id="{sale}"]')
+
+
+def printed(till: Till) -> str:
+    """Return the texts that paper has."""
+    till.page.emulate_media(media="print")
+    text: str = till.page.evaluate("document.body.innerText")
+    till.page.emulate_media(media="null")
+    return text.strip()
+
+
+def test_sales_of_every_device_are_found_by_day_and_by_search_and_nobody_elses(till: Till, seller: Seller) -> None:
+    other_device = seller.pay(Amount="159.50")
+    yesterdays = seller.pay(Amount="77.00", OfflineTran={"OfflineMode": True, "Paid": f"{YESTERDAY}T12:00:00"}, GMT=2)
+    agent = seller.account.agent
+    colleague = an_account(
+        merchant=seller.merchant, terminal_id=agent.terminal_id, mobile_settings=agent.mobile_settings
+    )
+    theirs = Seller(seller.stage, colleague, seller.merchant).pay(Amount="159.50")
+    till.sell_and_see("paid")
+
+    expect(till.sales()).to_have_count(2)
+    till.page.get_by_label("Search").fill("R 159,50")
+    expect(till.page.locator("[data-sale-id]")).to_have_count(1)
+    expect(row_of(till, other_device)).to_have_attribute("data-state", "paid")
+    till.page.get_by_label("Search").fill("77.00")
+    expect(row_of(till, yesterdays)).to_be_visible()  # of the days before too
+    till.page.get_by_label("Search").fill("")
+    till.page.get_by_label("Day").fill(YESTERDAY)
+    expect(row_of(till, yesterdays)).to_be_visible()
+    expect(till.page.locator("[data-sale-id]")).to_have_count(1)
+    expect(row_of(till, theirs)).to_have_count(0)
+
+
+def test_a_long_day_is_shown_page_by_page(till: Till, seller: Seller) -> None:
+    for _ in range(101):
+        seller.pay()
+    expect(till.sales()).to_have_count(100)
+    till.button("Show more").click()
+
+    expect(till.page.locator("[data-sale-id]")).to_have_count(101)
+    expect(till.button("Show more")).to_have_count(0)
+
+
+def test_a_sale_that_the_service_and_the_device_have_is_shown_once(till: Till) -> None:
+    till.page.route(SUBMIT, never_arrives)
+    till.page.route(SUBMIT, carried_out_without_an_answer, times=1)
+    till.sell_and_see("waiting")
+    (taken,) = till.seller.payments()
+    till.page.reload()
+
+    expect(till.sales()).to_have_count(1)
+    expect(row_of(till, taken["ID"])).to_have_attribute("data-state", "waiting")
+    till.page.unroute(SUBMIT)
+    till.wait_until_sent()
+    expect(row_of(till, taken["ID"])).to_have_attribute("data-state", "paid")
+    expect(till.page.locator("[data-sale-id]")).to_have_count(1)
+
+
+def test_without_connection_sales_are_those_that_the_device_keeps(till: Till, seller: Seller) -> None:
+    till.sell_and_see("paid")
+    seller.pay()
+    expect(till.sales()).to_have_count(2)
+    till.page.context.set_offline(True)
+
+    expect(till.page.get_by_text("These sales are kept on this device.")).to_be_visible()
+    expect(till.page.locator("[data-sale-id]")).to_have_count(1)
+    expect(till.button("Return…")).to_have_count(0)
+
+
+def test_a_return_of_a_card_on_another_terminal_says_where_the_money_must_be_given_back(till: Till) -> None:
+    till.sell_and_see("paid", figures="1000", tender="Card on another terminal")
+    till.sales().get_by_role("button", name="Return…").click()
+    dialog = till.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("must be given back on the other terminal")
+    till.page.get_by_label("Amount").fill("4")
+    dialog.get_by_role("button", name="Return").click()
+    row = till.page.locator("[data-sale-id]")
+    expect(row).to_contain_text("4.00 was given back. The money must be given back on the other terminal")
+    till.page.reload()
+
+    expect(row).to_contain_text("4.00 was given back.")
+    row.get_by_role("button", name="Receipt of the return").click()
+    expect(till.page.locator("pre.receipt")).to_contain_text("RETURN")
+
+
+def test_what_a_colleague_gave_back_is_told_and_blocks_nobody(visit_by_phone: Visit, stage: str) -> None:
+    seller = a_seller(stage)
+    till = Till(visit_by_phone.page, seller)
+    till.begin()
+    owner = an_account(Right.ADMINISTRATOR, merchant=seller.merchant)
+    reversal = {"TransactionID": seller.pay(Amount="9.00"), "ReverseMode": 2, "Amount": "4.00", "PartialReverse": True}
+    login = (owner.email, PASSWORD)
+    assert post(stage, "/api/v1/payment/reverse", {"BasicReverseTran": reversal}, login).error == (200, 0)
+    expect(till.sales()).to_contain_text("4.00 was given back.")
+    till.button("Receipt of the return").click()
+    expect(till.page.get_by_role("alert")).to_contain_text("Somebody else gave this back.")
+    till.page.get_by_role("link", name="My day").click()
+
+    expect(till.page.locator("article")).to_contain_text("It came out of their drawers.")
+    expect(till.page.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_receipt_is_sent_later_to_a_local_number_and_its_refusal_is_told_at_the_field(till: Till) -> None:
+    till.sell()
+    till.button("Receipt").click()
+    till.button("Send receipt").click()
+    till.page.get_by_label("E-mail").fill("ann@localhost")
+    till.button(
+        "Send",
+    ).click()
+    expect(till.page.get_by_text("This is not in the right form.")).to_be_visible()
+    till.page.get_by_label("E-mail").fill("ann.at.the.till@example.com")
+    till.page.get_by_label("Telephone").fill("082 987 6501")
+    till.button("Send").click()
+    expect(till.page.get_by_text("was sent to ann.at.the.till@example.com, 082 987 6501.")).to_be_visible()
+    events.deliver_all()
+
+    assert (len(mails("ann.at.the.till@example.com")), len(messages("+27829876501"))) == (1, 1)
+
+
+def test_a_receipt_of_a_sale_that_is_not_sent_yet_cannot_be_sent(till: Till) -> None:
+    till.page.context.set_offline(True)
+    till.sell()
+    till.button("Receipt").click()
+
+    expect(till.page.get_by_text("The service does not have this sale yet.")).to_be_visible()
+    expect(till.button("Send receipt")).to_have_count(0)
+    till.page.context.set_offline(False)
+    expect(till.button("Send receipt")).to_be_visible()
+    till.page.context.set_offline(True)
+    expect(till.page.get_by_text("To send the receipt, the till needs a connection.")).to_be_visible()
+
+
+def test_a_receipt_is_in_the_language_of_the_page(till: Till) -> None:
+    till.sell_and_see("paid", tender="Prepaid")
+    till.button("Afrikaans").click()
+    till.page.get_by_role("link", name="Verkope").click()
+    till.button("Kwitansie").click()
+
+    expect(till.page.locator("pre.receipt")).to_contain_text("Betaal met")
+
+
+def test_the_whole_receipt_and_nothing_else_is_printed_from_each_place(till: Till) -> None:
+    receipt = till.page.locator("pre.receipt")
+    till.sell()
+    till.button("Receipt").click()
+    expect(receipt).to_contain_text("Please keep")
+    assert printed(till) == receipt.inner_text().strip()
+    till.button("New sale").click()
+    till.page.context.set_offline(True)
+    till.sell_and_see("waiting", figures="9000")
+    till.page.evaluate(WITH_GOODS, LINES)
+    rows = till.sales()
+    rows.nth(1).get_by_role("button", name="Receipt").click()
+    rows.nth(0).get_by_role("button", name="Receipt").click()  # and the first one is closed
+
+    expect(receipt).to_contain_text("Flat white")
+    assert printed(till).count("Flat white") == LINES
+    assert printed(till) == receipt.inner_text().strip()
+    for size in ({"width": "80mm", "height": "200mm"}, {"format": "A4"}):
+        assert len(re.findall(rb"/Type\s*/Page\b", till.page.pdf(**size))) in {2, 3}  # type: ignore[arg-type]
+
+
+def test_the_day_has_takings_by_tender_and_the_drawer(till: Till) -> None:
+    till.sell_and_see("paid", figures="15950")
+    till.sell_and_see("paid", figures="1000", tender="Prepaid")
+    till.page.get_by_role("link", name="My day").click()
+    report = till.page.locator("article")
+    till.page.get_by_label("Float").fill("500")
+    till.page.get_by_label("Counted").fill("600.123")
+    till.button("Save").click()
+    expect(till.page.get_by_text("This has too many decimals.")).to_be_visible()
+    till.page.get_by_label("Counted").fill("R 659,00")
+    till.button("Save").click()
+    expect(report.locator("[data-amount]").last).to_have_attribute("data-amount", "-0.50")
+    till.page.context.set_offline(True)
+    till.page.get_by_role("link", name="Sell").click()
+    till.sell_and_see("waiting", figures="700")
+    till.page.get_by_role("link", name="My day").click()
+    expect(till.page.get_by_text("Without connection")).to_be_visible()
+    expect(till.page.get_by_text("One sale of R\u00a07.00 waits on this device.")).to_be_visible()
+    till.page.context.set_offline(False)
+    till.wait_until_sent()
+    expect(report).to_contain_text("R\u00a0666.50")  # expected: 500 and 159.50 and 7
+
+    assert printed(till).startswith(till.seller.merchant.name)
+    assert "Save" not in printed(till)
+    amounts = [
+        one.get_attribute("data-amount") for one in report.locator("h3:has-text('Cash') + dl [data-amount]").all()
+    ]
+    assert amounts == ["166.50", "0.00", "166.50"]

@@ -1,0 +1,87 @@
+// The basket of the till: its sums, its discounts, and the lines that it sells.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EMPTY, byGroup, dueOf, fits, matching, scanned, sellable, soldLines, sumOf, withItem, withMore } from "../../chalicelib/pages/till/basket.js";
+import { decimal, minorOf } from "../../chalicelib/pages/till/rules.js";
+import { fc } from "./device.mjs";
+
+const WORDS = { amount: "Amount", discount: "Discount", discountOn: (title) => `Discount: ${title}` };
+const ZAR = { tender: "cash", currency: "ZAR", country: "ZA" };
+const a = (code, price, changes) => ({ code, title: code, price, quantity: "1", unit: null, taxes: [], off: null, ...changes });
+const quantities = fc.oneof(fc.integer({ min: 1, max: 40 }).map(String), fc.integer({ min: 1, max: 9999 }).map((units) => decimal(units, 3)));
+const offs = fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 50_000 }).map((minor) => ({ minor })), fc.integer({ min: 1, max: 10_000 }).map((units) => ({ percent: decimal(units, 2) })));
+const someLines = fc.array(fc.record({ price: fc.integer({ min: 0, max: 100_000 }), quantity: quantities, taxes: fc.constantFrom([], ["A"], ["A", "B"]), off: offs }), { minLength: 1, maxLength: 8 });
+const baskets = fc.record({ lines: someLines, off: offs, figures: fc.constantFrom("", "0", "1234") }).map((basket) => ({ ...basket, lines: basket.lines.map((line, number) => a(`item ${number}`, line.price, line)) }));
+
+// Price × quantity as the service rounds it.
+function rounded({ price, quantity }) {
+  const [whole, fraction = ""] = quantity.split(".");
+  const [units, one] = [BigInt(price) * BigInt(whole + fraction), 10n ** BigInt(fraction.length)];
+  const half = (2n * (units < 0n ? -units : units) + one) / (2n * one);
+  return Number(units < 0n ? -half : half);
+}
+
+test("The sold lines add up to the sum, and the service rounds each line to the same", () => {
+  fc.assert(fc.property(baskets, (basket) => {
+    const sold = soldLines(basket, WORDS);
+
+    assert.equal(sold.reduce((total, line) => total + line.minor, 0), sumOf(basket));
+    assert.ok(sumOf(basket) >= 0);
+    for (const line of sold) assert.equal(rounded(line), line.minor);
+  }));
+});
+
+test("In cash goods are rounded to the coin, and an amount is not", () => {
+  const basket = { ...EMPTY, lines: [a("coffee", 3800, { quantity: "2" }), a("cake", 8353)] };
+
+  assert.equal(dueOf(basket, ZAR), 15950);
+  assert.equal(dueOf(basket, { ...ZAR, tender: "prepaid" }), 15953);
+  assert.equal(dueOf({ ...EMPTY, figures: "1234" }, ZAR), 1234);
+  assert.equal(dueOf({ ...EMPTY, lines: [a("bag", 4)] }, ZAR), 10);
+  assert.equal(dueOf({ ...EMPTY, lines: [a("kaas", 1238)] }, { tender: "cash", currency: "EUR", country: "NL" }), 1240);
+  assert.equal(dueOf({ ...EMPTY, lines: [a("Käse", 1238)] }, { tender: "cash", currency: "EUR", country: "DE" }), 1238);
+  fc.assert(fc.property(baskets, (some) => {
+    const due = dueOf(some, ZAR);
+    assert.ok(!sumOf(some) || (due % 10 === 0 && Math.abs(due - sumOf(some)) < 10)); // the service takes less than a coin above
+  }));
+});
+
+test("A discount on all has the taxes of the goods in their proportion", () => {
+  const basket = { ...EMPTY, off: { percent: "10" }, lines: [a("a", 10_000, { taxes: ["VAT15"] }), a("b", 5_005, { taxes: ["VAT0"] })] };
+  const discounts = soldLines(basket, WORDS).slice(2).map(({ taxes, minor }) => [taxes[0], minor]);
+
+  assert.deepEqual(discounts, [["VAT15", -1000], ["VAT0", -501]]);
+});
+
+test("The same item at the same price is one line, and nothing left takes the line away", () => {
+  let basket = [a("x", 100), a("x", 100), a("x", 90), a("x", 100, { quantity: "0.350" })].reduce(withItem, EMPTY);
+  assert.deepEqual(basket.lines.map((line) => line.quantity), ["2.35", "1"]);
+  basket = withMore(withMore(withMore(basket, 0, "-1"), 0, "-1"), 0, "-1");
+  assert.deepEqual(basket.lines.map((line) => line.price), [90]);
+});
+
+test("No more is sold than the service takes", () => {
+  const many = { ...EMPTY, lines: Array.from({ length: 50 }, (_, number) => a(`${number}`, 100, { off: { minor: 1 } })) };
+
+  assert.ok(fits(many));
+  assert.ok(!fits({ ...many, figures: "5" }));
+  assert.ok(!fits({ ...EMPTY, lines: [a("gold", 99_999_999_999, { quantity: "2" })] }));
+  assert.equal(minorOf("1234567890.00", 2), null);
+  assert.equal(minorOf("0012.5", 2), 1250);
+  assert.equal(minorOf("12.345", 2), null);
+});
+
+test("Items are found by words, codes and barcodes", () => {
+  const items = [
+    { Code: "1", Title: "Crème brûlée", Price: "38.00", Group: "Desserts", Barcode: "036000291452" }, { Code: "2", Title: "Tea", Price: null },
+    { Code: "3", Title: "Old", Price: "1", Active: false }, { Code: "4", Title: "Fine", Price: "1.234" },
+  ];
+  const found = sellable(items, 2);
+
+  assert.deepEqual(found.map((item) => item.Code), ["1", "2"]);
+  assert.deepEqual(matching(found, "brulee DESS").map((item) => item.Code), ["1"]);
+  assert.equal(scanned(found, "0036000291452").Code, "1");
+  assert.equal(scanned(found, "2").Code, "2");
+  assert.equal(scanned(found, "3"), undefined);
+  assert.deepEqual(byGroup(found).map(([name, held]) => [name, held.length]), [["", 1], ["Desserts", 1]]);
+});
