@@ -70,7 +70,9 @@ def worker() -> str:
 def script(page: str) -> str:
     """Return the modules as one script, each after its imports, without comments and indents."""
     name, _ = _licences()
-    modules = [f"const {_name(path)} = (() => {{\n{INDENT.sub('', _scoped(path, page))}}})();\n" for path in _in_order(page)]
+    modules = [
+        f"const {_name(path)} = (() => {{\n{INDENT.sub('', _scoped(path, page))}}})();\n" for path in _in_order(page)
+    ]
     return "".join([f"/*! The licences of the libraries: {name} */\n", *modules])
 
 
