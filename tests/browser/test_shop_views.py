@@ -12,7 +12,7 @@ from tests.support import events
 from tests.support.http import get
 from tests.support.receivers import a_receiver
 
-SALE = ("Taken offline", "Received", "Number")
+SALE = ("Sold offline", "Received", "Number")
 SCRIPT = '<script>document.title="run"</script><img src=x onerror="document.title=\'run\'">'
 
 
@@ -144,7 +144,7 @@ def test_an_offline_sale_is_marked_with_when_it_was_taken_and_when_it_came(by_ph
     by_phone.row(paid).click()
     facts = {name: by_phone.page.locator(f"div:has(> dt:text-is('{name}')) dd") for name in SALE}
 
-    expect(facts["Taken offline"]).to_have_text(re.compile(rf"\b{int(day[8:])}, 20\d\d, 11:26"))
+    expect(facts["Sold offline"]).to_have_text(re.compile(rf"\b{int(day[8:])}, 20\d\d, 11:26"))
     expect(facts["Received"]).not_to_have_text(re.compile(rf"\b{int(day[8:])}, 20"))
     expect(facts["Number"]).to_have_text("T1-7")
     fits_everybody(by_phone)

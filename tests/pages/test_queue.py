@@ -1,4 +1,4 @@
-"""The modules of the pages under Node.js: the till's promises and random scenarios, the price list."""
+"""The modules of the pages under Node.js: the till's promises and random scenarios, the price list, the languages."""
 
 import json
 import os
@@ -39,6 +39,12 @@ def test_the_queue_keeps_the_promises_of_a_till_that_sells_without_connection() 
 
 def test_the_price_list_is_written_and_read_as_csv_and_compared() -> None:
     finished = run("--test", "--test-reporter=spec", str(TESTS / "price_list.test.mjs"))
+
+    assert finished.returncode == 0, finished.stdout[-8000:]
+
+
+def test_each_language_has_the_words_of_the_others() -> None:
+    finished = run("--test", "--test-reporter=spec", str(TESTS / "texts.test.mjs"))
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

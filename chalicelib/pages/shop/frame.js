@@ -1,5 +1,6 @@
 // The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
 import { callAs, expired, signOut } from "../kit/api.js";
+import { Languages } from "../kit/parts.js";
 import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
@@ -48,12 +49,13 @@ export function Frame({ views }) {
   }, [view, id, who]);
 
   if (!signedIn) return html`<${SignIn} />`;
-  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
+  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.one); // one payment brings its merchant
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
     <${Header} view=${name} views=${views} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${`${who}/${view}/${id}`} id=${id} query=${query} /></main>
+    <footer><${Languages} /></footer>
     ${isExpired && html`<${SignInAgain} onDone=${() => setExpired(false)} />`}`;
 }

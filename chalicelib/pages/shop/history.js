@@ -3,6 +3,8 @@ import { call } from "../kit/api.js";
 import { addDays, isDay } from "../kit/dates.js";
 import { sought } from "../kit/money.js";
 import { account, merchant, today } from "../kit/session.js";
+import { showMerchantOf } from "./merchants.js";
+import { language } from "texts";
 
 // The filters: their names in the address, and in the interface.
 export const FILTERS = {
@@ -46,7 +48,7 @@ export async function listed(query) {
 }
 
 export async function exported(query) {
-  return (await call("report/export", bodyOf({ ...query, page: "" }))).Url;
+  return (await call("report/export", { ...bodyOf({ ...query, page: "" }), Lang: language })).Url;
 }
 
 // A journal has the shown days that are over, and of the filters only the till.
@@ -58,8 +60,9 @@ export async function exportedJournal(query, format, accounts) {
 }
 
 export async function found(id) {
-  const answer = await call(`payment/${encodeURIComponent(id)}`);
-  return answer.Transactions[0];
+  const [payment] = (await call(`payment/${encodeURIComponent(id)}`)).Transactions;
+  await showMerchantOf(payment);
+  return payment;
 }
 
 // The returns of a payment, the oldest first. Without a right to list them, only those that the person may see.

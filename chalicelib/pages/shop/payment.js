@@ -9,6 +9,7 @@ import { Loaded, Money } from "../kit/parts.js";
 import { Badge, latestList, meansOf, shownAmount } from "./payments.js";
 import { ReceiptOf } from "./receipt.js";
 import { address, goBackTo } from "../kit/route.js";
+import { merchant, session } from "../kit/session.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 
@@ -130,6 +131,7 @@ export function Payment({ id }) {
   const operation = state.data && texts.operations[state.data.OperationID];
   return html`<div class="title">
       <h1>${operation ?? texts.operations[1]}</h1>
+      ${session().me.IsSystemUser && merchant().Name && html`<p>${merchant().Name}</p>`}
       <p><a href=${latestList()} onClick=${goBackTo(latestList())}>${texts.payment.back}</a></p>
     </div>
     <${Loaded} state=${state}>${(payment) => html`<${Shown} payment=${payment} reload=${state.reload} />`}<//>`;

@@ -7,7 +7,8 @@ import { useLoaded } from "../kit/load.js";
 import { format, formatCount, isZero, negative } from "../kit/money.js";
 import { Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
-import { isManager, merchant, today } from "../kit/session.js";
+import { isManager, merchant, session, today } from "../kit/session.js";
+import { idOfAny } from "./merchants.js";
 import { allTills } from "./till_list.js";
 import { ByDay, Pages } from "./tables.js";
 import { texts } from "texts";
@@ -53,10 +54,14 @@ export const Rows = ({ payments }) => html`
   <${ByDay} all=${payments} timeOf=${(payment) => payment.Date}>
     ${(payment) => html`<${Row} key=${payment.ID} payment=${payment} />`}<//>`;
 
+const isOverAll = () => session().me.IsSystemUser;
+
 function Filters({ query, tills, error }) {
-  const submit = (event) => {
+  const submit = async (event) => {
     event.preventDefault();
-    go("payments", Object.fromEntries(new FormData(event.target)));
+    const typed = Object.fromEntries(new FormData(event.target));
+    const id = isOverAll() ? await idOfAny(typed.search || typed.invoice).catch(() => null) : null; // the list shows an outage
+    go("payments", id ? {} : typed, id ?? "");
   };
   const option = (value, name, chosen) => html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
   const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}
@@ -116,5 +121,6 @@ export function Payments({ query }) {
   const tills = useLoaded(async () => (isManager() ? allTills() : []), merchant().ClientID);
   return html`<div class="title"><h1>${texts.payments.title}</h1><${Export} query=${query} /></div>
     <${Filters} key=${wanted} query=${query} tills=${tills} error=${state.error} />
+    ${isOverAll() && html`<p class="counted">${texts.merchant.overAll(merchant().Name)}</p>`}
     <${Loaded} state=${state}>${(page) => html`<${Listed} query=${query} page=${page} />`}<//>`;
 }

@@ -72,6 +72,10 @@ function Listed({ page, ask, people, tills, lastDays }) {
     ${people.length > 0 && html`<h2>${texts.tills.people}</h2>${list(people)}`}`;
 }
 
+// A till sends its cashier to an administrator or to the support of this service, which is the system user.
+const Messages = () => html`<details class="messages"><summary>${texts.tills.messages.title}</summary>
+  <dl class="facts">${texts.tills.messages.all.map(([said, done]) => html`<div class="long"><dt>${said}</dt><dd>${done}</dd></div>`)}</dl></details>`;
+
 export function Tills({ query }) {
   const [asked, ask] = useState(null);
   const state = useLoaded(load, String(merchant().ClientID));
@@ -83,6 +87,7 @@ export function Tills({ query }) {
       <h1>${texts.tills.title}</h1>
       ${isManager() && html`<button type="button" onClick=${() => ask({ Dialog: CreateTill })}>${texts.tills.create}</button>`}
     </div>
+    ${session().me.IsSystemUser && html`<${Messages} />`}
     <${Loaded} state=${state}>${(all) => html`<${Listed} page=${Number(query.page) || 1} ask=${ask} ...${all} />`}<//>
     ${asked?.Dialog && html`<${asked.Dialog} shown=${asked.shown} onClose=${close} />`}
     ${asked?.run && html`<${Act} ...${asked} onClose=${close} />`}`;

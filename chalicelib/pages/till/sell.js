@@ -48,7 +48,8 @@ export function Sell({ state }) {
     return () => { show = () => {}; };
   }, []);
   const { currency, digits } = currencyOf(state);
-  if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a system user
+  if (state.session.me.IsSystemUser) return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
+  if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
   if (digits === undefined) return html`<p class="loading" role="status">${state.isOnline ? texts.loading : texts.onlyOnline}</p>`; // an earlier version did not store it
   const amount = decimal(minorOf(sale), digits);
   const props = { state, sale, currency, digits, amount };
