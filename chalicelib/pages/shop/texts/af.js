@@ -541,6 +541,6 @@ export const af = {
     findButton: "Vind",
     notFound: "Geen handelaar het 'n betaling of teruggawe met hierdie nommer nie. 'n Stelselgebruiker se teruggawe word met sy betaling gevind.",
     notSought: "Oor alle handelaars word net kwitansienommers en ID's gevind. Kies die handelaar, en soek dan in sy betalings.",
-    overAll: (name) => `Kwitansienommers en ID's word oor alle handelaars gevind, al die ander net by ${name}.`,
+    overAll: (name) => `Kwitansienommers en ID's word oor alle handelaars gevind, die res net by ${name}.`,
   },
 };
