@@ -19,16 +19,17 @@ function Header({ view, views }) {
   const { me } = session();
   const chosen = merchant().Name;
   const link = ([name, { title }]) =>
-    html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${title}</a>`;
+    html`<a href=${address(name)} aria-current=${name === (views[view].within ?? view) ? "page" : undefined}>${title}</a>`;
   return html`<header>
     <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
       ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
     <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
-    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed?.() ?? true).map(link)}</nav>
+    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => !one.within && (one.isListed?.() ?? true)).map(link)}</nav>
   </header>`;
 }
 
-// `views` are {title, view} by their name in the address. `isListed`: the navigation shows the view.
+// `views` are {title, view} by their name in the address. `isListed`: the navigation shows the view. `within`: it shows
+// another view, which leads to this one.
 export function Frame({ views }) {
   const signedIn = useSession();
   const { view, id, query } = useRoute();

@@ -72,7 +72,7 @@ function Filters({ query, tills, error }) {
     ${input("from", "date")}
     ${input("to", "date")}
     <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
-    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary>
+    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary><div class="filters">
     <${Field} id="filter-kind" label=${texts.filters.kind}>
       <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${KINDS.map((kind) => option(kind, kindName(kind), query.kind))}</select>
     <//>
@@ -83,7 +83,7 @@ function Filters({ query, tills, error }) {
       </select>
     <//>`}
     ${more.slice(2).map((name) => input(name))}
-    </details>
+    </div></details>
   </form>`;
 }
 

@@ -4,13 +4,9 @@ import { kindName } from "./kinds.js";
 import { isZero, sum } from "../kit/money.js";
 import { account, merchant, session } from "../kit/session.js";
 
-const report = (first, last, by) => call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
-
-export const takings = async (first, last, by) => (await report(first, last, by)).Takings;
-
-// The takings of a day, the taxes in them, and the receipt numbers of each till.
-export async function takingsOfDay(day) {
-  const answer = await report(day, day, "day");
+// The takings of a period, the taxes in them, and of a single day the receipt numbers of each till.
+export async function takings(first, last, by) {
+  const answer = await call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
   return { rows: answer.Takings, taxes: answer.Taxes, numbers: answer.ReceiptNumbers };
 }
 
@@ -49,11 +45,15 @@ export const tillOf = (row) => row.AgentName ?? String(row.AgentID);
 
 export const of = (rows, currency) => rows.filter((row) => row.CurrencyID === currency);
 
-// Sums of rows grouped by `key`, the largest takings first.
-export function grouped(rows, key, currency) {
+// Rows by their `key`.
+export function inGroups(rows, key) {
   const groups = new Map();
   for (const row of rows) groups.set(key(row), [...(groups.get(key(row)) ?? []), row]);
-  return [...groups].map(([name, held]) => ({ name, row: held[0], ...total(held, currency) }));
+  return groups;
 }
+
+// The sums of each group of rows.
+export const grouped = (rows, key, currency) =>
+  [...inGroups(rows, key)].map(([name, held]) => ({ name, row: held[0], ...total(held, currency) }));
 
 export const byNet = (one, other) => Number(other.net) - Number(one.net) || (isZero(one.amount) ? 1 : -1);

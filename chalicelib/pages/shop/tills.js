@@ -56,7 +56,7 @@ function Till({ shown, lastDay, ask }) {
 
 async function load() {
   const tills = isManager() ? await allTills() : [await till(session().me.AgentID)];
-  const rows = await takings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
+  const { rows } = await takings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
   const lastDays = new Map();
   for (const { AgentID, Day } of rows) lastDays.set(AgentID, [Day, lastDays.get(AgentID) ?? ""].sort()[1]);
   return { people: tills.filter(isPerson), tills: tills.filter((one) => !isPerson(one)), lastDays };

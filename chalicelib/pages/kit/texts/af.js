@@ -35,6 +35,18 @@ export const af = {
       [ErrorCode.STORE_UNAVAILABLE]: "Die diens kan nie nou sy data bereik nie. Probeer oor 'n oomblik weer.",
     },
   },
+  send: {
+    open: "Stuur kwitansie",
+    email: "E-pos",
+    phone: "Telefoon",
+    button: "Stuur",
+    busy: "Stuur tans…",
+    sent: (addresses) => `Die kwitansie is gestuur na ${addresses}.`,
+    checks: {
+      1: "Tik 'n e-posadres of 'n telefoonnommer.",
+      5: "Niks is daarheen gestuur nie: die diens stuur geen kwitansies na hierdie adres nie, of vandag nie meer nie.",
+    },
+  },
   return: {
     open: "Gee terug…",
     title: "Gee terug",

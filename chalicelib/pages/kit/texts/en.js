@@ -35,6 +35,18 @@ export const en = {
       [ErrorCode.STORE_UNAVAILABLE]: "The service cannot reach its data now. Try again in a moment.",
     },
   },
+  send: {
+    open: "Send receipt",
+    email: "E-mail",
+    phone: "Telephone",
+    button: "Send",
+    busy: "Sending…",
+    sent: (addresses) => `The receipt was sent to ${addresses}.`,
+    checks: {
+      1: "Type an e-mail address or a telephone number.",
+      5: "Nothing was sent there: the service sends no receipts to this address, or no more today.",
+    },
+  },
   return: {
     open: "Return…",
     title: "Return",

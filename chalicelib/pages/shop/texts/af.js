@@ -27,6 +27,7 @@ export const af = {
   netTakingsIn: (currency) => `Netto ontvangste in ${currency}`,
   byKind: "Volgens soort betaling",
   byTill: "Volgens kassa",
+  giversOfReturns: "'n Teruggawe staan by die kassa of persoon wat die geld teruggegee het, nie by die kassa van die verkoop nie.",
   unit: (count) => (count === 1 ? "betaling" : "betalings"),
   returned: (figure, count) => `${figure} ${count === 1 ? "teruggawe" : "teruggawes"}`,
   columns: { day: "Dag", kind: "Betaal met", till: "Kassa" },
@@ -82,8 +83,6 @@ export const af = {
   },
   days: {
     title: "Dae",
-    presets: "Tydperke",
-    week: "'n Week",
     thisMonth: "Hierdie maand",
     month: "'n Maand",
     quarter: "'n Kwartaal",
@@ -91,6 +90,16 @@ export const af = {
     bar: (day, amount, count) => `${day}: ${amount}, ${count} betalings`,
     nothing: "In hierdie dae is niks ontvang nie.",
     backwards: "Die laaste dag is voor die eerste.",
+  },
+  week: {
+    title: "'n Week",
+    day: "Laaste dag",
+    before: "7 dae vroeër",
+    after: "7 dae later",
+    weekBefore: "Die vorige week",
+    difference: "Verskil",
+    more: (amount, days) => `${amount} meer as ${days}.`,
+    less: (amount, days) => `${amount} minder as ${days}.`,
   },
   payments: {
     title: "Betalings",
@@ -155,6 +164,7 @@ export const af = {
     cashGot: "Kontant ontvang",
     givenBack: "Teruggegee",
     remains: "Bly oor",
+    taxIn: (tax, gross) => [tax, " in ", gross],
     original: "Betaling",
     showOriginal: "Wys die betaling",
     noReason: "Geen rede gegee nie",
@@ -178,6 +188,7 @@ export const af = {
   receipt: {
     title: "Kwitansie",
     show: "Wys die kwitansie",
+    print: "Druk",
     none: "Daar is geen kwitansie nie: geen geld het beweeg nie.",
     unknown: "Daar is nog geen kwitansie nie: dit is nie bekend of geld beweeg het nie. Die diens vra die bank totdat dit bekend is.",
   },
@@ -495,6 +506,7 @@ export const af = {
   },
   report: {
     title: "Dagverslag",
+    reports: "Verslae",
     day: "Dag",
     before: "Vorige dag",
     after: "Volgende dag",
@@ -512,7 +524,7 @@ export const af = {
     tax: "Belasting",
     byTillAndKind: "Volgens kassa en soort betaling",
     made: (time, name) => `Gemaak ${time} deur ${name}.`,
-    notOver: "Die dag is nog nie verby nie.",
+    notOver: "Vandag is nog nie verby nie.",
   },
   drawer: {
     title: "Kontantlaaie",
@@ -521,8 +533,9 @@ export const af = {
     expected: "Verwag",
     counted: "Getel",
     difference: "Verskil",
-    byOthers: "Deur ander teruggegee",
-    othersGave: "Kontant wat ander vir 'n kassa se betalings teruggee, kom uit hulle eie laaie.",
+    byOthers: "Kontant deur ander teruggegee",
+    othersGave: (amount, expected) => `Ander het ${amount} vir verkope van hierdie kassa teruggegee. “Verwag” tel dit nie, want dit het uit hulle laaie gekom. Het dit uit hierdie een gekom? Dan behoort ${expected} daarin te wees.`,
+    gaveForOthers: "Meer kontant is hier teruggegee as wat ontvang is. Het dit uit 'n ander laai gekom? Dan is daar soveel minder in daardie een.",
     none: "–",
   },
   merchant: {

@@ -27,6 +27,7 @@ export const en = {
   netTakingsIn: (currency) => `Net takings in ${currency}`,
   byKind: "By kind of payment",
   byTill: "By till",
+  giversOfReturns: "A return stands with the till or person who gave the money back, not with the till of the sale.",
   unit: (count) => (count === 1 ? "payment" : "payments"),
   returned: (figure, count) => `${figure} ${count === 1 ? "return" : "returns"}`,
   columns: { day: "Day", kind: "Paid by", till: "Till" },
@@ -82,8 +83,6 @@ export const en = {
   },
   days: {
     title: "Days",
-    presets: "Periods",
-    week: "A week",
     thisMonth: "This month",
     month: "A month",
     quarter: "A quarter",
@@ -91,6 +90,16 @@ export const en = {
     bar: (day, amount, count) => `${day}: ${amount}, ${count} payments`,
     nothing: "Nothing was taken in these days.",
     backwards: "The last day is before the first.",
+  },
+  week: {
+    title: "A week",
+    day: "Last day",
+    before: "7 days earlier",
+    after: "7 days later",
+    weekBefore: "The week before",
+    difference: "Difference",
+    more: (amount, days) => `${amount} more than ${days}.`,
+    less: (amount, days) => `${amount} less than ${days}.`,
   },
   payments: {
     title: "Payments",
@@ -155,6 +164,7 @@ export const en = {
     cashGot: "Cash received",
     givenBack: "Given back",
     remains: "Remains",
+    taxIn: (tax, gross) => [tax, " in ", gross],
     original: "Payment",
     showOriginal: "Show the payment",
     noReason: "No reason given",
@@ -178,6 +188,7 @@ export const en = {
   receipt: {
     title: "Receipt",
     show: "Show the receipt",
+    print: "Print",
     none: "There is no receipt: no money moved.",
     unknown: "There is no receipt yet: it is not known whether money moved. The service asks the bank until it knows.",
   },
@@ -495,6 +506,7 @@ export const en = {
   },
   report: {
     title: "Day report",
+    reports: "Reports",
     day: "Day",
     before: "Day before",
     after: "Day after",
@@ -512,7 +524,7 @@ export const en = {
     tax: "Tax",
     byTillAndKind: "By till and kind of payment",
     made: (time, name) => `Made ${time} by ${name}.`,
-    notOver: "The day is not over.",
+    notOver: "Today is not over.",
   },
   drawer: {
     title: "Drawers",
@@ -521,8 +533,9 @@ export const en = {
     expected: "Expected",
     counted: "Counted",
     difference: "Difference",
-    byOthers: "Given back by others",
-    othersGave: "Cash that others give back for a till's payments comes from their drawers.",
+    byOthers: "Cash given back by others",
+    othersGave: (amount, expected) => `Others gave back ${amount} for sales of this till. “Expected” does not count it, because it came out of their drawers. Did it come out of this one? Then ${expected} should be in it.`,
+    gaveForOthers: "More cash was given back here than was taken. Did it come out of another drawer? Then that one holds so much less.",
     none: "–",
   },
   merchant: {
