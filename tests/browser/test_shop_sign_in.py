@@ -203,7 +203,7 @@ def test_the_page_is_in_the_chosen_language_also_after_a_reload(shop: Shop) -> N
     shop.page.get_by_label("E-pos").fill(OWNER[0])
     shop.page.get_by_label("Wagwoord").fill(OWNER[1])
     shop.button("Meld aan").click()
-    for view in ("Vandag", "Dae", "Kassas", "Pryslys", "Dagverslag", "Webhooks", "Betalings"):
+    for view in ("Vandag", "Dae", "'n Week", "Dagverslag", "Kassas", "Pryslys", "Webhooks", "Betalings"):
         shop.look_at(view)
         assert shop.visit.violations() == []
         assert shop.visit.overflow() <= 0
@@ -211,7 +211,8 @@ def test_the_page_is_in_the_chosen_language_also_after_a_reload(shop: Shop) -> N
     row = shop.page.locator("[data-id]", has_text="Op rekening").first
     expect(row).to_contain_text("1\u00a0234,50")
     assert shop.page.evaluate("document.documentElement.lang") == "af"
+    shop.button("Voer uit").click()
     with shop.page.expect_request("**/report/export") as asked:
-        shop.button("Voer uit").click()
+        shop.page.get_by_role("dialog").get_by_role("button", name="Voer uit").click()
 
     assert asked.value.post_data_json["Lang"] == "af"
