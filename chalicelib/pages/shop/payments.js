@@ -9,7 +9,7 @@ import { Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
 import { isManager, merchant, session, today } from "../kit/session.js";
 import { idOfAny } from "./merchants.js";
-import { allTills } from "./till_list.js";
+import { allTills, hasOwnList } from "./till_list.js";
 import { ByDay, Pages } from "./tables.js";
 import { texts } from "texts";
 import { html } from "../kit/view.js";
@@ -118,7 +118,7 @@ export function Payments({ query }) {
   latest = address("payments", query);
   const wanted = JSON.stringify([merchant().ClientID, bodyOf(query), today()]);
   const state = useLoaded(() => listed(query), wanted);
-  const tills = useLoaded(async () => (isManager() ? allTills() : []), merchant().ClientID);
+  const tills = useLoaded(async () => (isManager() ? (await allTills()).filter(hasOwnList) : []), merchant().ClientID);
   return html`<div class="title"><h1>${texts.payments.title}</h1><${Export} query=${query} /></div>
     <${Filters} key=${wanted} query=${query} tills=${tills} error=${state.error} />
     ${isOverAll() && html`<p class="counted">${texts.merchant.overAll(merchant().Name)}</p>`}

@@ -9,7 +9,7 @@ import { isManager, merchant, session, today } from "../kit/session.js";
 import { takings } from "./takings.js";
 import { Block, Devices, Key, NewPassword } from "./till_dialogs.js";
 import { ChangeTill, CreateTill } from "./till_form.js";
-import { ACTIVE, allTills, isActive, isPerson, till, update } from "./till_list.js";
+import { ACTIVE, allTills, hasOwnList, isActive, isPerson, till, update } from "./till_list.js";
 import { Pages } from "./tables.js";
 import { texts } from "texts";
 import { html, useState } from "../kit/view.js";
@@ -40,7 +40,7 @@ function Till({ shown, lastDay, ask }) {
     <p>${shown.Email}${shown.IsAdministrator && html` · ${names.administrator}`}</p>
     <dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="actions">
-      <a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>
+      ${hasOwnList(shown) && html`<a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>`}
       ${isManager() && html`
         <button type="button" onClick=${open(ChangeTill)}>${names.change}</button>
         ${shown.Logon?.LockedUntil && html`<button type="button" onClick=${act(names.unlock, names.unlockWords(shown.Name), UNLOCK)}>${names.unlock}</button>`}
