@@ -308,13 +308,14 @@ def _from_the_bucket(route: Route) -> None:
 
 
 @pytest.mark.parametrize("width", [280, 700])  # pixels of what 80 mm and A4 leave
-def test_the_day_report_fits_the_paper(width: int, shop: Shop, store: Store) -> None:
+@pytest.mark.parametrize(("view", "heading"), [("day-report", "Report of"), ("week", "A week"), ("days", "Days")])
+def test_a_report_fits_the_paper(view: str, heading: str, width: int, shop: Shop, store: Store) -> None:
     store.give_back(store.pay("123456.00"), "1.00")
-    shop.sign_in(store.owner, "#/day-report")
-    shop.wait_for("Day report")
+    shop.sign_in(store.owner, f"#/{view}")
+    shop.page.locator(".made").wait_for()
     shop.page.emulate_media(media="print")
     shop.page.set_viewport_size({"width": width, "height": 900})
 
     expect(shop.page.get_by_role("navigation")).to_have_count(0)
-    expect(shop.page.get_by_role("heading", name="Report of")).to_be_visible()
+    expect(shop.page.get_by_role("heading", name=heading)).to_be_visible()
     assert shop.visit.overflow() <= 0

@@ -6,16 +6,16 @@ import { Failure, Field, problemOf } from "./parts.js";
 import { language, texts } from "texts";
 import { html, useEffect, useRef, useState } from "./view.js";
 
-function Form({ id, onSent, onClose }) {
+// `attempt`: the addresses that were sent and not answered, and their key.
+function Form({ id, attempt, onSent, onClose }) {
   const form = useRef(null);
-  const key = useRef(null); // of the addresses that were sent and not answered
   useEffect(() => { form.current.elements.Email.focus(); }, []);
   const { act, isBusy, error } = useAct(async () => {
     const addresses = Object.fromEntries([...new FormData(form.current)].map(([name, typed]) => [name, typed.trim()]));
     const content = JSON.stringify(addresses);
-    if (key.current?.content !== content) key.current = { content, text: randomText() };
-    const answer = await call(`payment/receipt/${encodeURIComponent(id)}`, { ...addresses, Lang: language }, { key: key.current.text });
-    key.current = null;
+    if (attempt.current?.content !== content) attempt.current = { content, key: randomText() };
+    const answer = await call(`payment/receipt/${encodeURIComponent(id)}`, { ...addresses, Lang: language }, { key: attempt.current.key });
+    attempt.current = null;
     const findings = answer.Validations ?? []; // addresses beyond a limit, which get nothing
     const sent = Object.entries(addresses).filter(([name, one]) => one && !findings.some(({ Property }) => Property === name));
     if (sent.length) onSent(texts.send.sent(sent.map(([, one]) => one).join(", ")));
@@ -35,10 +35,11 @@ function Form({ id, onSent, onClose }) {
   </form>`;
 }
 
-// The button `Send receipt`; in its place the form, once it is pressed; and then the sentence about what was sent.
+// The button `Send receipt`, which gives its place to the form, and at the end a sentence with the addresses.
 export function SendReceipt({ id }) {
   const [isOpen, setOpen] = useState(false);
   const [said, say] = useState("");
+  const attempt = useRef(null);
   const wasOpen = useRef(false);
   const [button, sentence] = [useRef(null), useRef(null)];
   useEffect(() => {
@@ -52,6 +53,6 @@ export function SendReceipt({ id }) {
   return html`
     ${said && html`<p ref=${sentence} class="note good" role="status" tabindex="-1">${said}</p>`}
     ${isOpen
-      ? html`<${Form} id=${id} onSent=${say} onClose=${() => setOpen(false)} />`
+      ? html`<${Form} id=${id} attempt=${attempt} onSent=${say} onClose=${() => setOpen(false)} />`
       : html`<button ref=${button} type="button" onClick=${open}>${texts.send.open}</button>`}`;
 }

@@ -45,7 +45,7 @@ export function DayChoice({ view, day, days = 1, words }) {
   </div>`;
 }
 
-// When a report was made and by whom, and whether its last day is over.
+// The time of a report, its author, and a word about a last day that is not over.
 export function Made({ last }) {
   const { me } = session();
   return html`<p class="made"><small>${texts.report.made(formatMoment(inZone(me.GMT)), me.Name)}

@@ -1,4 +1,4 @@
-// A week: seven days, each beside the same weekday of the week before.
+// A week: seven days, each next to the same weekday of the week before.
 import { Chart } from "./chart.js";
 import { addDays, daysOf, formatDate, formatDayOfMonth, formatShortDay } from "../kit/dates.js";
 import { useLoaded } from "../kit/load.js";
@@ -6,7 +6,7 @@ import { approximate, difference, format, formatShare, isNegative, isZero, negat
 import { Loaded, Money } from "../kit/parts.js";
 import { DayChoice, dayOf, Made, ReportHead, Taxes } from "./reports.js";
 import { address } from "../kit/route.js";
-import { merchant } from "../kit/session.js";
+import { merchant, today } from "../kit/session.js";
 import { currencies, of, takings, total } from "./takings.js";
 import { texts } from "texts";
 import { html } from "../kit/view.js";
@@ -42,7 +42,8 @@ function OfCurrency({ rows, taxes, last, currency, isFirst }) {
   return html`<section class="card headline">
       <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${net} currency=${currency} testid=${isFirst ? "net-of-week" : undefined} /></p>
-      <p class="compared">${compared(format(isNegative(more) ? negative(more) : more, currency) + (share && ` (${share})`), weeks[1])}</p>
+      <p class="compared">${compared(format(isNegative(more) ? negative(more) : more, currency) + (share && ` (${share})`), weeks[1])}
+        ${last === today() && html` <small>${texts.report.notOver}</small>`}</p>
       <${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />
       <p class="legend"><span>${weeks[0]}</span> <span class="before">${weeks[1]}</span></p>
     </section>
