@@ -26,6 +26,7 @@ class View(NamedTuple):
 
 VIEWS = (
     View("shop-today", "#/today", DESK),
+    View("shop-week", "#/week", DESK),
     View("shop-payments", "#/payments", PHONE),
 )
 

@@ -109,6 +109,7 @@ def test_the_day_report_names_the_first_and_the_last_number_of_a_till(shop: Shop
         row.click()
         numbers.append(shop.page.locator("dt:text-is('Number') + dd").inner_text())
         shop.page.go_back()
+    shop.look_at("Days")
     shop.look_at("Day report")
 
     assert [
@@ -137,6 +138,9 @@ def test_the_day_report_has_the_drawers(width: int, who: str, drawers: int, shop
         one.get_attribute("data-amount") for one in section.locator("dl", has_text="500.00").locator(".money").all()
     ]
     assert amounts == ["500.00", "41.00", "541.00", "540.50", "-0.50", "1.00"]
+    expect(section.get_by_text("Cash given back by others")).to_be_visible()
+    expect(section.get_by_text("Then R\u00a0540.00 should be in it.")).to_be_visible()
+    expect(section.get_by_text("More cash was given back here than was taken.")).to_have_count(drawers - 1)
     assert shop.visit.overflow() <= 0
 
 
@@ -170,11 +174,39 @@ def test_the_day_report_shows_the_taxes_of_the_day(shop: Shop, store: Store) -> 
     )
     amounts = [Decimal(one.get_attribute("data-amount") or "") for one in table.locator(".money").all()]
     assert amounts == [*(row[name] for row in answered for name in ("Gross", "Tax")), total(answered, "Tax")]
+    for other in ("Days", "A week"):
+        shop.look_at(other)
+        assert [Decimal(one.get_attribute("data-amount") or "") for one in table.locator(".money").all()] == amounts
+    shop.look_at("Day report")
     assert shop.visit.violations() == []
     for is_paper, width in ((False, 360), (True, 700), (True, 280)):
         shop.page.emulate_media(media="print" if is_paper else "screen")
         shop.page.set_viewport_size({"width": width, "height": 900})
         assert shop.visit.overflow() <= 0
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_week_stands_beside_the_week_before(width: int, shop: Shop, store: Store) -> None:
+    now = datetime.now(UTC)
+    for days, amount_minor in ((7, 100_000), (8, 1_000), (13, 500), (14, 7)):
+        at = now - timedelta(days=days)
+        transactions.record(a_payment(client_id=store.client_id, created_at=at, amount_minor=amount_minor))
+    store.give_back(store.pay("200.00"), "50.00")
+    shop.page.set_viewport_size({"width": width, "height": 800})
+    shop.sign_in(store.owner, "#/days")
+    shop.look_at("A week")
+
+    rows = [
+        [one.get_attribute("data-amount") for one in row.locator(".money").all()]
+        for row in shop.page.locator("tr.week").all()
+    ]
+    assert rows[:2] == [["150.00", "1000.00", "-850.00"], ["0.00", "10.00", "-10.00"]]
+    assert rows[-2:] == [["0.00", "5.00", "-5.00"], ["150.00", "1015.00", "-865.00"]]
+    expect(shop.page.get_by_role("columnheader", name="The week before")).to_be_visible()
+    expect(shop.page.locator(".chart rect:is(.now, .before)")).to_have_count(4)
+    assert shop.visit.overflow() <= 0
+    shop.page.get_by_role("link", name="7 days earlier").click()
+    expect(shop.page.get_by_test_id("net-of-week")).to_have_attribute("data-amount", "1015.00")
 
 
 def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Store) -> None:
@@ -184,6 +216,7 @@ def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Stor
     net = shop.net
     shop.look_at("Payments")
     shop.page.route(f"{files.origin()}/**", _from_the_bucket)
+    shop.button("Export").click()
     with shop.page.expect_download() as downloaded:
         shop.button("Export").click()
 
@@ -198,8 +231,14 @@ def taken_before(store: Store) -> str:
     return f"{at + timedelta(hours=2):%Y-%m-%d}"
 
 
+def choose(shop: Shop, form: str) -> None:
+    """Open the dialog of the export, and choose a format."""
+    shop.button("Export").click()
+    shop.page.get_by_label("Format").select_option(form)
+
+
 def exported(shop: Shop) -> str:
-    """Click the button and return the file."""
+    """Click the button of the dialog and return the file."""
     with shop.page.expect_download() as downloaded:
         shop.button("Export").click()
     return downloaded.value.path().read_text(encoding="utf-8")
@@ -211,12 +250,13 @@ def test_a_journal_has_the_days_that_are_over_and_the_bookkeepers_names(shop: Sh
     shop.sign_in(store.owner, "#/payments")
     shop.wait_for("Payments")
     shop.page.route(f"{files.origin()}/**", _from_the_bucket)
-    shop.page.get_by_label("Format").select_option("hledger")
+    choose(shop, "hledger")
 
     assert exported(shop).endswith(
         f"{day} ({day}-ZAR-CASH) Takings by CASH\n"
         "    Assets:Cash  12.30 ZAR  ; 1 payment\n    Income:Sales  -12.30 ZAR  ; 1 payment\n"
     )
+    choose(shop, "hledger")
     shop.page.get_by_text("Accounts", exact=True).click()
     shop.page.get_by_label("Cash", exact=True).fill("Assets:Till;")
     shop.button("Export").click()
@@ -230,7 +270,7 @@ def test_the_page_asks_for_the_codes_of_xero_and_keeps_them(shop: Shop, store: S
     shop.sign_in(store.owner, "#/payments")
     shop.wait_for("Payments")
     shop.page.route(f"{files.origin()}/**", _from_the_bucket)
-    shop.page.get_by_label("Format").select_option("Xero")
+    choose(shop, "Xero")
     shop.button("Export").click()
     expect(shop.page.get_by_text("This is needed.")).to_have_count(3)
     names = {"Sales": "200", "Cash": "800", "Tax rate": "Tax Exempt"}
@@ -243,14 +283,14 @@ def test_the_page_asks_for_the_codes_of_xero_and_keeps_them(shop: Shop, store: S
         assert [(row["*AccountCode"], row["*Amount"]) for row in rows] == expected
         shop.page.reload()
         shop.wait_for("Payments")
-        shop.page.get_by_label("Format").select_option("Xero")
+        choose(shop, "Xero")
 
 
 def test_today_alone_is_no_journal_yet(shop: Shop, store: Store) -> None:
     day = datetime.now(UTC) + timedelta(hours=2)
     shop.sign_in(store.owner, f"#/payments?from={day:%Y-%m-%d}")
     shop.wait_for("Payments")
-    shop.page.get_by_label("Format").select_option("beancount")
+    choose(shop, "beancount")
     shop.button("Export").click()
 
     expect(shop.page.get_by_role("alert")).to_have_text(
@@ -268,13 +308,14 @@ def _from_the_bucket(route: Route) -> None:
 
 
 @pytest.mark.parametrize("width", [280, 700])  # pixels of what 80 mm and A4 leave
-def test_the_day_report_fits_the_paper(width: int, shop: Shop, store: Store) -> None:
+@pytest.mark.parametrize(("view", "heading"), [("day-report", "Report of"), ("week", "A week"), ("days", "Days")])
+def test_a_report_fits_the_paper(view: str, heading: str, width: int, shop: Shop, store: Store) -> None:
     store.give_back(store.pay("123456.00"), "1.00")
-    shop.sign_in(store.owner, "#/day-report")
-    shop.wait_for("Day report")
+    shop.sign_in(store.owner, f"#/{view}")
+    shop.page.locator(".made").wait_for()
     shop.page.emulate_media(media="print")
     shop.page.set_viewport_size({"width": width, "height": 900})
 
     expect(shop.page.get_by_role("navigation")).to_have_count(0)
-    expect(shop.page.get_by_role("heading", name="Report of")).to_be_visible()
+    expect(shop.page.get_by_role("heading", name=heading)).to_be_visible()
     assert shop.visit.overflow() <= 0

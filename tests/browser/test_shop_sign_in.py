@@ -116,8 +116,8 @@ def test_nothing_stays_of_who_was_signed_in_before(view: str, shop: Shop) -> Non
     expect(shop.page.get_by_text("Of the front till")).to_be_visible()
     end_session(shop)
     shop.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # Today asks again
-    if view != "#/today":
-        shop.button("Export" if view == "#/payments" else "Show the receipt").click()
+    for button in {"#/today": [], "#/payments": ["Export", "Export"]}.get(view, ["Show the receipt"]):
+        shop.button(button).click()
     shop.fill_in(store.colleague)
 
     expect(shop.page.get_by_role("dialog")).to_have_count(0)
@@ -152,5 +152,70 @@ def test_a_system_user_chooses_the_merchant(shop: Shop) -> None:
     shop.button("Choose").click()
 
     assert shop.net > 0
+    expect(shop.page.locator("header").get_by_text("Demo Store", exact=True)).to_be_visible()
     shop.look_at("Tills")
     expect(shop.page.get_by_text(TILL[0])).to_be_visible()
+    shop.page.get_by_text("Messages of tills").click()
+    expect(shop.page.get_by_text("The support is you.")).to_be_visible()
+    expect(shop.page.locator(".till", has_text=TILL[0]).get_by_role("link", name="History")).to_be_visible()
+    expect(shop.page.locator(".till", has_text=OWNER[0]).get_by_role("link", name="History")).to_have_count(0)
+
+
+@pytest.mark.parametrize("field", ["Receipt number or ID", "Search", None], ids=str)
+@pytest.mark.parametrize("name", ["ID", "Invoice"])
+def test_a_system_user_finds_a_payment_over_all_merchants(name: str, field: str | None, shop: Shop) -> None:
+    store = a_store(shop.stage)
+    paid = get(shop.stage, f"/api/v1/payment/{store.pay('12.30')}", store.owner).body["Transactions"][0]
+    merchant = get(shop.stage, "/api/v1/user/me", TILL).body["Data"]["ClientID"]
+    shop.sign_in(SYSTEM, f"#/payments/{paid['ID']}" if field is None else "")
+    if field == "Search":
+        shop.page.get_by_label("Merchant number").fill(str(merchant))
+        shop.button("Choose").click()
+        shop.look_at("Payments")
+    if field is not None:
+        shop.page.get_by_label(field).fill(paid[name])
+        shop.page.keyboard.press("Enter")
+    shop.wait_for("Payment")
+    expect(shop.page.locator(".title").get_by_text(store.merchant.name)).to_be_visible()
+    shop.button("Return…").click()
+    shop.give_back().click()
+    expect(shop.page.get_by_text("was given back")).to_be_visible()
+    shop.look_at("Payments")
+
+    expect(shop.row(paid["ID"])).to_be_visible()
+    assert store.given_back(paid["ID"])[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [("260314.999999999.1", "No merchant has"), ("531001872936", "only receipt numbers and IDs are found")],
+)
+def test_a_system_user_reads_which_numbers_are_found_over_all_merchants(typed: str, words: str, shop: Shop) -> None:
+    shop.sign_in(SYSTEM)
+    shop.page.get_by_label("Receipt number or ID").fill(typed)
+    shop.button("Find").click()
+
+    expect(shop.page.get_by_role("alert")).to_contain_text(words)
+
+
+def test_the_page_is_in_the_chosen_language_also_after_a_reload(shop: Shop) -> None:
+    on_account = a_body(Amount="1234.50", InputType=9) | {"AcqTran": {"AcquirerCode": "CREDIT"}}
+    post(shop.stage, "/api/v1/payment/submit", on_account, TILL)
+    shop.open()
+    shop.button("Afrikaans").click()
+    shop.page.get_by_label("E-pos").fill(OWNER[0])
+    shop.page.get_by_label("Wagwoord").fill(OWNER[1])
+    shop.button("Meld aan").click()
+    for view in ("Vandag", "Dae", "'n Week", "Dagverslag", "Kassas", "Pryslys", "Webhooks", "Betalings"):
+        shop.look_at(view)
+        assert shop.visit.violations() == []
+        assert shop.visit.overflow() <= 0
+    shop.page.reload()
+    row = shop.page.locator("[data-id]", has_text="Op rekening").first
+    expect(row).to_contain_text("1\u00a0234,50")
+    assert shop.page.evaluate("document.documentElement.lang") == "af"
+    shop.button("Voer uit").click()
+    with shop.page.expect_request("**/report/export") as asked:
+        shop.page.get_by_role("dialog").get_by_role("button", name="Voer uit").click()
+
+    assert '"Lang":"af"' in (asked.value.post_data or "")

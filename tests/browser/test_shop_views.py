@@ -2,17 +2,21 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.shop import VIEWS, Shop, Store, a_store
+from tests.browser.test_shop_returns import carried_out_without_an_answer
 from tests.support import events
+from tests.support.builders import an_email
 from tests.support.http import get
+from tests.support.receipts import mails
 from tests.support.receivers import a_receiver
 
-SALE = ("Taken offline", "Received", "Number")
+SALE = ("Sold offline", "Received", "Number")
 SCRIPT = '<script>document.title="run"</script><img src=x onerror="document.title=\'run\'">'
 
 
@@ -48,6 +52,8 @@ def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, st
         fits_everybody(shop)
     shop.look_at("Payments")
     shop.page.get_by_text("More filters").click()
+    fits_everybody(shop)
+    shop.button("Export").click()
     shop.page.get_by_label("Format").select_option("Xero")
     shop.page.get_by_label("Sales").fill("no code")
     fits_everybody(shop)
@@ -55,12 +61,16 @@ def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, st
     expect(shop.page.get_by_role("alert").first).to_be_visible()
     fits_everybody(shop)
     assert shop.visit.complaints.pop().endswith("400 (Bad Request)")  # the browser's own note of the refusal
+    shop.button("Cancel").click()
+    expect(shop.button("Export")).to_be_focused()
     shop.row(store.pay()).or_(shop.page.locator("[data-id]").last).first.click()
     shop.wait_for("Payment")
     shop.button("Show the receipt").click()
     shop.wait_until_loaded()
     expect(shop.page.frame_locator("iframe").get_by_text("Corner Store").first).to_be_visible()
+    shop.button("Send receipt").click()
     fits_everybody(shop)
+    shop.button("Cancel").click()
     shop.button("Return…").click()
     fits_everybody(shop)
     shop.button("Cancel").click()
@@ -144,7 +154,7 @@ def test_an_offline_sale_is_marked_with_when_it_was_taken_and_when_it_came(by_ph
     by_phone.row(paid).click()
     facts = {name: by_phone.page.locator(f"div:has(> dt:text-is('{name}')) dd") for name in SALE}
 
-    expect(facts["Taken offline"]).to_have_text(re.compile(rf"\b{int(day[8:])}, 20\d\d, 11:26"))
+    expect(facts["Sold offline"]).to_have_text(re.compile(rf"\b{int(day[8:])}, 20\d\d, 11:26"))
     expect(facts["Received"]).not_to_have_text(re.compile(rf"\b{int(day[8:])}, 20"))
     expect(facts["Number"]).to_have_text("T1-7")
     fits_everybody(by_phone)
@@ -214,6 +224,8 @@ def test_the_id_of_a_payment_stands_in_one_line_on_a_desk(visit_at_a_desk: Visit
     paid = store.pay()
     shop.sign_in(store.owner, f"#/payments/{paid}")
     shown = shop.page.locator("dd", has_text=paid)
+    expect(shown).to_be_hidden()
+    shop.page.get_by_text("Technical details").click()
     expect(shown).to_be_visible()
 
     assert shown.evaluate("(one) => one.clientHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)")
@@ -253,8 +265,9 @@ def test_a_list_says_of_which_days_it_is_and_how_each_payment_was_made(visit_at_
         re.compile(r"^5 payments and returns, .+2\d{3}.+2\d{3}\. The payments took R\s1,246\.30 before returns\.$")
     )
     expect(shop.page.locator(".heads span")).to_have_text(["Time", "Description", "Paid by", "Till", "State", "Amount"])
-    for width in (1280, 360):
+    for width in (1280, 768, 360):
         shop.page.set_viewport_size({"width": width, "height": 800})
+        assert shop.page.locator(".rows .what").first.evaluate("(one) => one.clientWidth > 100")
         for means in shop.page.locator(".rows .means").all()[:5]:
             assert means.evaluate("(one) => one.scrollWidth <= one.clientWidth && one.getClientRects().length > 0")
 
@@ -287,6 +300,30 @@ def test_the_technical_details_of_a_payment_are_folded(by_phone: Shop, store: St
     by_phone.page.get_by_text("Technical details").click()
 
     expect(by_phone.page.get_by_text("400/411")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "text"), [(320, "100%"), (360, "200%")])
+def test_no_view_is_wider_than_a_small_telephone(width: int, text: str, by_phone: Shop, store: Store) -> None:
+    store.give_back(store.pay("1234567.00"), "1.00")
+    by_phone.page.set_viewport_size({"width": width, "height": 740})
+    by_phone.sign_in(store.owner, f"#/payments/{store.pay()}")
+    by_phone.page.evaluate("(text) => { document.documentElement.style.fontSize = text; }", text)
+    by_phone.wait_for("Payment")
+    assert by_phone.visit.overflow() <= 0
+    for view in VIEWS:
+        by_phone.look_at(view)
+        assert by_phone.visit.overflow() <= 0, view
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_the_filters_use_the_width(width: int, by_phone: Shop, store: Store) -> None:
+    by_phone.page.set_viewport_size({"width": width, "height": 900})
+    by_phone.sign_in(store.owner, "#/payments")
+    by_phone.page.get_by_text("More filters").click()
+    expect(by_phone.page.get_by_label("Till", exact=True)).to_be_visible()  # it comes with the list of tills
+    fields: list[Any] = [one.bounding_box() for one in by_phone.page.locator("details .field").all()]
+    assert len({one["x"] for one in fields}) == {320: 1, 360: 2, 768: 4, 1280: 6}[width]
+    assert max(one["x"] + one["width"] for one in fields) > 0.9 * width
 
 
 def test_an_empty_shop_says_so_without_pages(by_phone: Shop, stage: str) -> None:
@@ -360,3 +397,61 @@ def test_a_day_report_is_never_of_a_day_after_today(by_phone: Shop, store: Store
     assert after is not None
     assert before["y"] == after["y"]
     assert before["x"] < after["x"]
+
+
+def test_a_receipt_is_printed_alone_and_whole(by_phone: Shop, store: Store) -> None:
+    lines = [{"Title": f"Thing {number}", "Price": "1.00", "Quantity": 1} for number in range(60)]
+    paid = store.pay("60.00", AuxDataInput={"AuxData": {"Purchases": lines}})
+    by_phone.sign_in(store.owner, f"#/payments/{paid}")
+    by_phone.button("Show the receipt").click()
+    by_phone.page.evaluate("() => { window.print = () => { document.title = 'printed'; }; }")
+    by_phone.button("Print").click()
+    assert by_phone.page.title() == "printed"
+    by_phone.page.emulate_media(media="print")
+    for width in (280, 700):  # pixels of what 80 mm and A4 leave
+        by_phone.page.set_viewport_size({"width": width, "height": 900})
+        shown = by_phone.page.locator("body").inner_text()
+        assert all(f"Thing {number}\n" in shown for number in range(60))
+        assert paid in shown.replace("\n", "")
+        assert "Paid by" in shown
+        for other in ("Send receipt", "Back to the list", "Technical details", "Sign out"):
+            expect(by_phone.page.get_by_text(other, exact=True)).to_be_hidden()
+        expect(by_phone.page.locator("iframe")).to_be_hidden()
+        assert by_phone.visit.overflow() <= 0
+
+
+def test_a_receipt_is_sent_later_and_once(by_phone: Shop, store: Store) -> None:
+    to = an_email()
+    by_phone.sign_in(store.owner, f"#/payments/{store.pay()}")
+    by_phone.button("Send receipt").click()
+    expect(by_phone.page.get_by_label("E-mail")).to_be_focused()
+    by_phone.button("Send").click()
+    expect(by_phone.page.get_by_role("alert")).to_have_text("Type an e-mail address or a telephone number.")
+    by_phone.page.get_by_label("E-mail").fill(to)
+    by_phone.page.get_by_label("Telephone").fill("082 x")
+    by_phone.button("Send").click()
+    expect(by_phone.page.locator("#send-phone-problem")).to_have_text("This is not in the right form.")
+    by_phone.page.get_by_label("Telephone").fill("082 987 6543")
+    by_phone.page.route("**/payment/receipt/*", carried_out_without_an_answer)
+    by_phone.button("Send").click()
+    expect(by_phone.page.get_by_role("alert")).to_contain_text("No answer came")
+    by_phone.page.unroute("**/payment/receipt/*")
+    by_phone.button("Send").click()
+
+    sentence = by_phone.page.get_by_role("status").filter(has_text=f"The receipt was sent to {to}, 082 987 6543.")
+    expect(sentence).to_be_focused()
+    events.deliver_all()
+    assert len(mails(to)) == 1
+    assert mails(to)[0].subject.startswith("Receipt")
+
+
+def test_an_address_beyond_its_limit_is_told_at_its_field(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, f"#/payments/{store.pay()}")
+    by_phone.button("Send receipt").click()
+    to = an_email()
+    by_phone.page.get_by_label("E-mail").fill(to)
+    by_phone.page.get_by_label("Telephone").fill("+49 151 23456789")  # no SMS go to that country
+    by_phone.button("Send").click()
+
+    expect(by_phone.page.locator("#send-phone-problem")).to_contain_text("Nothing was sent there")
+    expect(by_phone.page.get_by_role("status").filter(has_text=f"The receipt was sent to {to}.")).to_be_visible()

@@ -617,7 +617,8 @@ def test_a_system_user_reads_that_it_takes_no_payments(visit_by_phone: Visit, st
     till = Till(visit_by_phone.page, a_seller(stage))
     till.open()
     till.sign_in(SYSTEM)
-    expect(till.page.get_by_text("This login may take no payments.")).to_be_visible()
+    expect(till.page.get_by_text("A system user takes no payments.")).to_be_visible()
+    expect(till.page.get_by_role("link", name="/app")).to_have_attribute("href", "app")
     till.sign_out()
 
     expect(till.button("Sign in")).to_be_visible()

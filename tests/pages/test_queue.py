@@ -1,4 +1,4 @@
-"""The modules of the pages under Node.js: the till's promises and random scenarios, the price list."""
+"""The modules of the pages under Node.js: the till's promises and random scenarios, the price list, the languages."""
 
 import json
 import os
@@ -34,6 +34,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("subject", ["queue", "basket", "price_list"])
 def test_a_module_keeps_its_promises(subject: str) -> None:
     finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"))
+
+    assert finished.returncode == 0, finished.stdout[-8000:]
+
+
+def test_each_language_has_the_words_of_the_others() -> None:
+    finished = run("--test", "--test-reporter=spec", str(TESTS / "texts.test.mjs"))
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

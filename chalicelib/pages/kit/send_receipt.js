@@ -35,7 +35,7 @@ function Form({ id, attempt, onSent, onClose }) {
   </form>`;
 }
 
-// The button `Send receipt`; in its place the form, once it is pressed; and then the sentence with the addresses.
+// The button `Send receipt`, which gives its place to the form, and at the end a sentence with the addresses.
 export function SendReceipt({ id }) {
   const [isOpen, setOpen] = useState(false);
   const [said, say] = useState("");

@@ -1,40 +1,54 @@
-// A system user chooses a merchant. In requests, one of the merchant's accounts names it.
-import { callAs, Refusal } from "../kit/api.js";
+// A system user chooses a merchant, or finds a payment of any merchant.
+import { useAct } from "../kit/dialogs.js";
 import { Failure, Field } from "../kit/parts.js";
-import { go } from "../kit/route.js";
-import { change, session } from "../kit/session.js";
+import { go, parse } from "../kit/route.js";
+import { idOfAny, recent, show } from "./merchants.js";
 import { texts } from "texts";
-import { allTills } from "./till_list.js";
-import { html, useState } from "../kit/view.js";
+import { html, useRef } from "../kit/view.js";
 
-// The account with the most rights: an administrator sees the whole merchant. Its days are those of its own zone.
-async function chosen(clientId) {
-  const tills = await allTills(clientId);
-  const account = tills.find((till) => till.IsAdministrator) ?? tills[0];
-  if (!account) throw new Refusal({ code: 0, message: texts.merchant.noTill });
-  const isWhole = account.IsAdministrator;
-  const Name = isWhole ? texts.merchant.name(clientId) : texts.merchant.part(clientId, account.Name);
-  const { Data: me } = await callAs(session().token, `user/me?AccountID=${account.ID}`);
-  const merchant = { ClientID: clientId, CurrencyID: me.CurrencyID, AccountID: account.ID, Name };
-  return { me, merchant, askedAt: Date.now() };
+const names = texts.merchant;
+
+// A link that was opened before the choice stays.
+async function choose(clientId) {
+  await show(clientId);
+  if (parse(location.hash).view === "merchant") go("today");
 }
 
-export function ChooseMerchant() {
-  const [error, setError] = useState(null);
-  const submit = async (event) => {
-    event.preventDefault();
-    setError(null);
-    try {
-      change(await chosen(Number(new FormData(event.target).get("merchant"))));
-      go("today");
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
-  return html`<div class="title"><h1>${texts.merchant.title}</h1></div>
-    <form class="card narrow" onSubmit=${submit}>
+function Recent({ one }) {
+  const { act, isBusy, error } = useAct(() => choose(one.ClientID));
+  return html`<li><button type="button" disabled=${isBusy} onClick=${act}>${one.Name} <small>${names.numbered(one.ClientID)}</small></button>
+    ${error && html`<${Failure} error=${error} />`}</li>`;
+}
+
+function Choice() {
+  const form = useRef(null);
+  const { act, isBusy, error } = useAct(() => choose(Number(form.current.elements.merchant.value)));
+  const last = recent();
+  return html`<section class="card narrow">
+    ${last.length > 0 && html`<h2>${names.recent}</h2><ul class="recent">${last.map((one) => html`<${Recent} key=${one.ClientID} one=${one} />`)}</ul>`}
+    <form ref=${form} onSubmit=${act}>
       ${error && html`<${Failure} error=${error} />`}
-      <${Field} id="merchant" name="merchant" type="number" min="1" max="999999999999999" required label=${texts.merchant.number} hint=${texts.merchant.hint} />
-      <div class="actions"><button class="main">${texts.merchant.choose}</button></div>
-    </form>`;
+      <${Field} id="merchant" name="merchant" type="number" min="1" max="999999999999999" required label=${names.number} hint=${names.hint} />
+      <div class="actions"><button class="main" disabled=${isBusy}>${names.choose}</button></div>
+    </form>
+  </section>`;
 }
+
+function Find() {
+  const form = useRef(null);
+  const { act, isBusy, error } = useAct(async () => {
+    const id = await idOfAny(form.current.elements.payment.value);
+    if (!id) throw new Error(id === null ? names.notFound : names.notSought);
+    go("payments", {}, id);
+  });
+  return html`<section class="card narrow"><h2>${names.find}</h2>
+    <form ref=${form} onSubmit=${act} role="search">
+      ${error && html`<${Failure} error=${error} />`}
+      <${Field} id="payment" name="payment" type="search" autocomplete="off" spellcheck=${false} required label=${names.payment} hint=${names.paymentHint} />
+      <div class="actions"><button class="main" disabled=${isBusy}>${names.findButton}</button></div>
+    </form>
+  </section>`;
+}
+
+export const ChooseMerchant = () => html`<div class="title"><h1>${names.title}</h1></div>
+  <div class="loaded"><${Choice} /><${Find} /></div>`;

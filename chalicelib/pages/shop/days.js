@@ -1,9 +1,10 @@
 // Days: the takings of each day of a period.
 import { Chart } from "./chart.js";
-import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatDayOfMonth, formatShortDay, isDay } from "../kit/dates.js";
+import { addDays, daysBetween, daysOf, formatDate, formatDayOfMonth, formatShortDay, isDay } from "../kit/dates.js";
 import { useLoaded } from "../kit/load.js";
 import { approximate, format, formatCount } from "../kit/money.js";
 import { Field, Loaded, Money } from "../kit/parts.js";
+import { Made, Print, QUARTER_DAYS, ReportHead, Taxes } from "./reports.js";
 import { address, go } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, grouped, of, takings, total } from "./takings.js";
@@ -11,33 +12,19 @@ import { SumRow, SumTable } from "./tables.js";
 import { texts } from "texts";
 import { html } from "../kit/view.js";
 
-const MAX_BARS = 92;
-
 function PeriodForm({ first, last, problem }) {
   const submit = (event) => {
     event.preventDefault();
     go("days", Object.fromEntries(new FormData(event.target)));
   };
-  return html`<form class="filters" onSubmit=${submit}>
+  return html`<form class="filters unprinted" onSubmit=${submit}>
     <${Field} id="from" name="from" type="date" label=${texts.from} defaultValue=${first} required problem=${problem} />
     <${Field} id="to" name="to" type="date" label=${texts.to} defaultValue=${last} required />
-    <button>${texts.show}</button>
+    <div class="actions"><button>${texts.show}</button><${Print} /></div>
   </form>`;
 }
 
-function Presets({ day, first, last }) {
-  const presets = [
-    [texts.days.week, addDays(day, -6)],
-    [texts.days.thisMonth, firstOfMonth(day)],
-    [texts.days.month, addDays(day, -30)],
-    [texts.days.quarter, addDays(day, 1 - MAX_BARS)],
-  ];
-  const isShown = (from) => from === first && last === day;
-  return html`<nav class="presets" aria-label=${texts.days.presets}>${presets.map(([name, from]) =>
-    html`<a href=${address("days", { from, to: day })} aria-current=${isShown(from) ? "true" : undefined}>${name}</a>`)}</nav>`;
-}
-
-function OfCurrency({ rows, first, last, currency, isFirst }) {
+function OfCurrency({ rows, taxes, first, last, currency, isFirst }) {
   const held = of(rows, currency);
   const byDay = new Map(grouped(held, (row) => row.Day, currency).map((sums) => [sums.name, sums]));
   const days = daysOf(first, last);
@@ -51,14 +38,15 @@ function OfCurrency({ rows, first, last, currency, isFirst }) {
   return html`<section class="card headline">
       <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${all.net} currency=${currency} testid=${isFirst ? "net-of-period" : undefined} /></p>
-      ${held.length > 0 && days.length <= MAX_BARS && html`<${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />`}
+      ${held.length > 0 && days.length <= QUARTER_DAYS && html`<${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />`}
     </section>
     <section class="card">
       <h2>${texts.days.byDay}</h2>
       <${SumTable} caption=${texts.days.byDay} first=${texts.columns.day} empty=${texts.days.nothing}
         rows=${[...byDay.keys()].sort().reverse().map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
         foot=${html`<${SumRow} name=${texts.total} sums=${all} />`} />
-    </section>`;
+    </section>
+    ${taxes.length > 0 && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} currency=${currency} /></section>`}`;
 }
 
 export function Days({ query }) {
@@ -66,11 +54,11 @@ export function Days({ query }) {
   const last = isDay(query.to) ? query.to : day;
   const first = isDay(query.from) ? query.from : addDays(last, -30);
   const isBackwards = daysBetween(first, last) < 0;
-  const load = async () => (isBackwards ? [] : takings(first, last, "day"));
+  const load = async () => (isBackwards ? { rows: [], taxes: [] } : takings(first, last, "day"));
   const state = useLoaded(load, `${merchant().ClientID} ${first} ${last}`);
-  return html`<div class="title"><h1>${texts.days.title}</h1><p>${formatDate(first)} – ${formatDate(last)}</p></div>
-    <${Presets} day=${day} first=${first} last=${last} />
+  return html`<${ReportHead} title=${texts.days.title} words=${`${formatDate(first)} – ${formatDate(last)}`} shown=${address("days", { from: first, to: last })} />
     <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} problem=${isBackwards && texts.days.backwards} />
-    ${!isBackwards && html`<${Loaded} state=${state}>${(rows) => currencies(rows).map((currency, number) =>
-          html`<${OfCurrency} key=${currency} rows=${rows} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`)}<//>`}`;
+    ${!isBackwards && html`<${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map((currency, number) =>
+      html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`)}
+      <${Made} last=${last} />`}<//>`}`;
 }

@@ -1,6 +1,6 @@
 // The drawers of a day: the cash that each till should hold, and the cash that was counted.
 import { call } from "../kit/api.js";
-import { isZero } from "../kit/money.js";
+import { difference, format, isNegative, isZero } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
 import { account, isManager } from "../kit/session.js";
 import { tillOf } from "./takings.js";
@@ -18,6 +18,7 @@ function Drawer({ drawer }) {
   const names = texts.drawer;
   const line = (name, amount, kind) => html`<div class=${kind}><dt>${name}</dt>
     <dd>${amount === null ? names.none : html`<${Money} amount=${amount} currency=${drawer.CurrencyID} />`}</dd></div>`;
+  const write = (amount) => format(amount, drawer.CurrencyID);
   return html`<h3>${tillOf(drawer)}</h3>
     <dl class="sums">
       ${line(names.float, drawer.Float)}
@@ -27,6 +28,8 @@ function Drawer({ drawer }) {
       ${drawer.Difference !== null && line(names.difference, drawer.Difference, "sum")}
       ${!isZero(drawer.ReturnedByOthers) && line(names.byOthers, drawer.ReturnedByOthers)}
     </dl>
+    ${!isZero(drawer.ReturnedByOthers) && html`<p><small>${names.othersGave(write(drawer.ReturnedByOthers), write(difference(drawer.Expected, drawer.ReturnedByOthers)))}</small></p>`}
+    ${isNegative(drawer.Expected) && html`<p><small>${names.gaveForOthers}</small></p>`}
     ${drawer.Note && html`<p class="remark"><small>${drawer.Note}</small></p>`}`;
 }
 
@@ -35,6 +38,5 @@ export function Drawers({ drawers }) {
   return html`<section>
     <h2>${texts.drawer.title}</h2>
     ${drawers.map((drawer) => html`<${Drawer} key=${drawer.AgentID} drawer=${drawer} />`)}
-    ${drawers.some((drawer) => !isZero(drawer.ReturnedByOthers)) && html`<p><small>${texts.drawer.othersGave}</small></p>`}
   </section>`;
 }

@@ -1,4 +1,5 @@
 // The export of payments: a list as CSV, or the takings as a journal with the bookkeeper's names of accounts.
+import { Dialog } from "../kit/dialogs.js";
 import { Failure, Field, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { html, useState } from "../kit/view.js";
@@ -39,7 +40,7 @@ function Refused({ error }) {
   return !properties.some((one) => one.startsWith("Accounts.")) && html`<${Failure} error=${error} />`;
 }
 
-export function Export({ query }) {
+function ExportDialog({ query, onClose }) {
   const [format, setFormat] = useState("csv");
   const [error, setError] = useState(null);
   const [isBusy, setBusy] = useState(false);
@@ -56,19 +57,29 @@ export function Export({ query }) {
     setError(null);
     try {
       location.assign(await (isJournal ? exportedJournal(query, format, names) : exported(query))); // a download, so the page stays
+      onClose();
     } catch (refusal) {
       setError(refusal);
+      setBusy(false);
     }
-    setBusy(false);
   };
-  return html`<form class="export" onSubmit=${start}>
+  return html`<${Dialog} title=${texts.export.button} onClose=${onClose}><form onSubmit=${start}>
     <${Field} id="export-format" label=${texts.export.format}>
       <select id="export-format" name="format" value=${format} onChange=${choose}>
         ${FORMATS.map((one) => html`<option value=${one}>${texts.export.formats[one]}</option>`)}
       </select>
     <//>
-    <button disabled=${isBusy}>${texts.export.button}</button>
-    ${isJournal && html`<small>${texts.export.days}</small><${Accounts} key=${format} format=${format} error=${error} />`}
+    ${isJournal && html`<p><small>${texts.export.days}</small></p><${Accounts} key=${format} format=${format} error=${error} />`}
     ${error && html`<${Refused} error=${error} />`}
-  </form>`;
+    <div class="actions">
+      <button class="main" disabled=${isBusy}>${texts.export.button}</button>
+      <button type="button" onClick=${onClose}>${texts.cancel}</button>
+    </div>
+  </form><//>`;
+}
+
+export function Export({ query }) {
+  const [isOpen, open] = useState(false);
+  return html`${isOpen && html`<${ExportDialog} query=${query} onClose=${() => open(false)} />`}
+    <button type="button" hidden=${isOpen} onClick=${() => open(true)}>${texts.export.button}</button>`;
 }

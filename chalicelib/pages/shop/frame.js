@@ -1,5 +1,6 @@
 // The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
 import { callAs, expired, signOut } from "../kit/api.js";
+import { Languages } from "../kit/parts.js";
 import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
@@ -18,16 +19,17 @@ function Header({ view, views }) {
   const { me } = session();
   const chosen = merchant().Name;
   const link = ([name, { title }]) =>
-    html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${title}</a>`;
+    html`<a href=${address(name)} aria-current=${name === (views[view].within ?? view) ? "page" : undefined}>${title}</a>`;
   return html`<header>
     <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
       ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
     <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
-    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed?.() ?? true).map(link)}</nav>
+    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => !one.within && (one.isListed?.() ?? true)).map(link)}</nav>
   </header>`;
 }
 
-// `views` are {title, view} by their name in the address. `isListed`: the navigation shows the view.
+// `views` are {title, view} by their name in the address. `isListed`: the navigation shows the view. `within`: it shows
+// another view, which leads to this one.
 export function Frame({ views }) {
   const signedIn = useSession();
   const { view, id, query } = useRoute();
@@ -48,12 +50,13 @@ export function Frame({ views }) {
   }, [view, id, who]);
 
   if (!signedIn) return html`<${SignIn} />`;
-  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
+  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.one); // one payment brings its merchant
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
     <${Header} view=${name} views=${views} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${`${who}/${view}/${id}`} id=${id} query=${query} /></main>
+    <footer><${Languages} /></footer>
     ${isExpired && html`<${SignInAgain} onDone=${() => setExpired(false)} />`}`;
 }

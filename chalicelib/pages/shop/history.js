@@ -2,8 +2,10 @@
 import { call } from "../kit/api.js";
 import { addDays, isDay } from "../kit/dates.js";
 import { sought } from "../kit/money.js";
-import { found, inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
+import { found as read, inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
 import { account, merchant, today } from "../kit/session.js";
+import { showMerchantOf } from "./merchants.js";
+import { language } from "texts";
 
 // The filters: their names in the address, and in the interface.
 export const FILTERS = {
@@ -44,7 +46,7 @@ export async function listed(query) {
 }
 
 export async function exported(query) {
-  return (await call("report/export", bodyOf({ ...query, page: "" }))).Url;
+  return (await call("report/export", { ...bodyOf({ ...query, page: "" }), Lang: language })).Url;
 }
 
 // A journal has the shown days that are over, and of the filters only the till.
@@ -55,4 +57,11 @@ export async function exportedJournal(query, format, accounts) {
   return (await call("report/export", { ...bodyOf({ till: query.till }), Format: format, Period: period, Accounts: accounts })).Url;
 }
 
-export { found, isReversal, isUnknown, returnsOf, tookMoney };
+// A payment. A system user's page shows its merchant from then on.
+export async function found(id) {
+  const payment = await read(id);
+  await showMerchantOf(payment);
+  return payment;
+}
+
+export { isReversal, isUnknown, returnsOf, tookMoney };

@@ -11,15 +11,17 @@ import { Tills } from "./tills.js";
 import { texts } from "texts";
 import { Today } from "./today.js";
 import { Webhooks } from "./webhooks.js";
+import { Week } from "./week.js";
 import { html, render } from "../kit/view.js";
 
 const views = {
   today: { title: texts.today.title, view: Today },
   days: { title: texts.days.title, view: Days },
+  week: { title: texts.week.title, view: Week, within: "days" },
+  "day-report": { title: texts.report.title, view: DayReport, within: "days" },
   payments: { title: texts.payments.title, view: Payments, one: Payment },
   tills: { title: texts.tills.title, view: Tills },
   "price-list": { title: texts.prices.title, view: PriceList },
-  "day-report": { title: texts.report.title, view: DayReport },
   webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
   merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
 };

@@ -8,10 +8,11 @@ import { format, isZero } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
 import { Badge, latestList, meansOf, shownAmount } from "./payments.js";
 import { ReceiptOf } from "./receipt.js";
+import { taxName } from "./reports.js";
 import { address, goBackTo } from "../kit/route.js";
+import { merchant, session } from "../kit/session.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
-
 
 const listed = (facts, kind) => facts.filter(([, value]) => value).map(([name, value]) =>
   html`<div key=${name} class=${kind}><dt>${name}</dt><dd>${value}</dd></div>`);
@@ -25,11 +26,12 @@ function Facts({ payment }) {
     [names.means, meansOf(payment)],
     [names.refusal, isRefused && payment.Result?.Message],
     [names.till, payment.TransPos.Name],
+    [names.givenBack, isReturned && money(payment.AmountRvs)],
+    [names.remains, isReturned && money(payment.AmountEff)],
     [names.taken, payment.OfflineReceived && formatMoment(payment.Date)],
     [names.received, payment.OfflineReceived && formatMoment(payment.OfflineReceived)],
     [names.cashGot, payment.AmountCashGot !== null && money(payment.AmountCashGot)],
-    [names.givenBack, isReturned && money(payment.AmountRvs)],
-    [names.remains, isReturned && money(payment.AmountEff)],
+    ...(payment.TaxAmounts ?? []).map((tax) => [taxName(tax), names.taxIn(money(tax.Tax), money(tax.Gross))]),
     [names.invoice, payment.Invoice],
   ];
   const long = [
@@ -37,7 +39,6 @@ function Facts({ payment }) {
     [names.receiptTo, [payment.ReceiptEmail, payment.ReceiptPhone].filter(Boolean).join(", ")],
     [names.original, isReversal(payment) && payment.ReverseID
       && html`<a href=${address("payments", {}, payment.ReverseID)}>${names.showOriginal}</a>`],
-    [names.id, payment.ID],
   ];
   const technical = [
     [names.card, payment.Card.PANMasked && `${payment.Card.IIN} ${payment.Card.PANMasked}`],
@@ -51,7 +52,7 @@ function Facts({ payment }) {
     [names.extId, payment.ExtID],
   ];
   return html`<dl class="facts">${listed(facts)}${listed(long, "long")}</dl>
-    <details class="technical"><summary>${names.technical}</summary><dl class="facts">${listed(technical)}</dl></details>`;
+    <details class="technical"><summary>${names.technical}</summary><dl class="facts">${listed([[names.id, payment.ID]], "long")}${listed(technical)}</dl></details>`;
 }
 
 function Return({ one, payment }) {
@@ -120,9 +121,9 @@ function Shown({ payment, reload }) {
         onStale=${() => answered({ isStale: true })} />`}
       <${Facts} payment=${payment} />
     </section>
+    <${ReceiptOf} payment=${payment} />
     ${!isReversal(payment) && payment.CountRvs > 0 && html`<${Returns} payment=${payment} />`}
-    <${Pictures} payment=${payment} />
-    <${ReceiptOf} payment=${payment} />`;
+    <${Pictures} payment=${payment} />`;
 }
 
 export function Payment({ id }) {
@@ -130,6 +131,7 @@ export function Payment({ id }) {
   const operation = state.data && texts.operations[state.data.OperationID];
   return html`<div class="title">
       <h1>${operation ?? texts.operations[1]}</h1>
+      ${session().me.IsSystemUser && merchant().Name && html`<p>${merchant().Name}</p>`}
       <p><a href=${latestList()} onClick=${goBackTo(latestList())}>${texts.payment.back}</a></p>
     </div>
     <${Loaded} state=${state}>${(payment) => html`<${Shown} payment=${payment} reload=${state.reload} />`}<//>`;

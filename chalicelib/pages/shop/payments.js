@@ -7,8 +7,9 @@ import { useLoaded } from "../kit/load.js";
 import { format, formatCount, isZero, negative } from "../kit/money.js";
 import { Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
-import { isManager, merchant, today } from "../kit/session.js";
-import { allTills } from "./till_list.js";
+import { isManager, merchant, session, today } from "../kit/session.js";
+import { idOfAny } from "./merchants.js";
+import { allTills, hasOwnList } from "./till_list.js";
 import { ByDay, Pages } from "./tables.js";
 import { texts } from "texts";
 import { html } from "../kit/view.js";
@@ -53,10 +54,14 @@ export const Rows = ({ payments }) => html`
   <${ByDay} all=${payments} timeOf=${(payment) => payment.Date}>
     ${(payment) => html`<${Row} key=${payment.ID} payment=${payment} />`}<//>`;
 
+const isOverAll = () => session().me.IsSystemUser;
+
 function Filters({ query, tills, error }) {
-  const submit = (event) => {
+  const submit = async (event) => {
     event.preventDefault();
-    go("payments", Object.fromEntries(new FormData(event.target)));
+    const typed = Object.fromEntries(new FormData(event.target));
+    const id = isOverAll() ? await idOfAny(typed.search || typed.invoice).catch(() => null) : null; // the list shows an outage
+    go("payments", id ? {} : typed, id ?? "");
   };
   const option = (value, name, chosen) => html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
   const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}
@@ -67,7 +72,7 @@ function Filters({ query, tills, error }) {
     ${input("from", "date")}
     ${input("to", "date")}
     <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
-    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary>
+    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary><div class="filters">
     <${Field} id="filter-kind" label=${texts.filters.kind}>
       <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${KINDS.map((kind) => option(kind, kindName(kind), query.kind))}</select>
     <//>
@@ -78,7 +83,7 @@ function Filters({ query, tills, error }) {
       </select>
     <//>`}
     ${more.slice(2).map((name) => input(name))}
-    </details>
+    </div></details>
   </form>`;
 }
 
@@ -113,8 +118,9 @@ export function Payments({ query }) {
   latest = address("payments", query);
   const wanted = JSON.stringify([merchant().ClientID, bodyOf(query), today()]);
   const state = useLoaded(() => listed(query), wanted);
-  const tills = useLoaded(async () => (isManager() ? allTills() : []), merchant().ClientID);
+  const tills = useLoaded(async () => (isManager() ? (await allTills()).filter(hasOwnList) : []), merchant().ClientID);
   return html`<div class="title"><h1>${texts.payments.title}</h1><${Export} query=${query} /></div>
     <${Filters} key=${wanted} query=${query} tills=${tills} error=${state.error} />
+    ${isOverAll() && html`<p class="counted">${texts.merchant.overAll(merchant().Name)}</p>`}
     <${Loaded} state=${state}>${(page) => html`<${Listed} query=${query} page=${page} />`}<//>`;
 }

@@ -2,7 +2,7 @@
 import { Dialog } from "../kit/dialogs.js";
 import { formatCount } from "../kit/money.js";
 import { countOf, difference, TAX_FIELDS } from "./price_changes.js";
-import { nameOf, priceOf } from "./price_entries.js";
+import { nameOf, priceOf, rateOf } from "./price_entries.js";
 import { texts } from "texts";
 import { html } from "../kit/view.js";
 
@@ -10,13 +10,14 @@ const MOST_PROBLEMS = 50;
 
 function valueOf(field, value) {
   if (field === "Price") return priceOf(value);
+  if (field === "Rate") return rateOf(value);
   if (field === "Active") return value ? texts.prices.yes : texts.prices.no;
   return String(value ?? "") || texts.prices.empty;
 }
 
 function Changes({ of: { added, changed, gone } }) {
   const names = texts.prices;
-  const figure = (one) => ("Rate" in one ? `${one.Rate}\u00a0%` : priceOf(one.Price));
+  const figure = (one) => ("Rate" in one ? rateOf(one.Rate) : priceOf(one.Price));
   const entry = (one) => html`<li><b>${nameOf(one)}</b> <small>${one.Code} · ${figure(one)}</small></li>`;
   const list = (title, all, item) => all.length > 0 && html`<h3>${title(formatCount(all.length))}</h3><ul class="changes" tabindex="0">${all.map(item)}</ul>`;
   return html`${list(names.added, added, entry)}

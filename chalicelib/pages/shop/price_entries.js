@@ -14,10 +14,15 @@ export function priceOf(price) {
   return amount === null ? String(price) : format(amount, merchant().CurrencyID);
 }
 
+export function rateOf(rate) {
+  const number = typedAmount(String(rate ?? ""));
+  return `${number === null ? rate ?? "" : format(number)}\u00a0%`;
+}
+
 function Shown({ kind, one, isWrong, mayChange, open }) {
   const names = texts.prices;
   const facts = kind === "Items" ? [one.Code, one.Group, one.TaxCode, one.Barcode] : [one.Code];
-  const figure = kind === "Items" ? `${priceOf(one.Price)}${one.Unit ? ` / ${one.Unit}` : ""}` : `${one.Rate}\u00a0%`;
+  const figure = kind === "Items" ? `${priceOf(one.Price)}${one.Unit ? ` / ${one.Unit}` : ""}` : rateOf(one.Rate);
   return html`<li class="price" data-code=${one.Code}>
     <span class="what"><b>${nameOf(one)}</b>
       ${one.Active === false && html` <span class="badge">${names.notOnSale}</span>`}

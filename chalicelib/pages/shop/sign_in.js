@@ -1,7 +1,7 @@
 // Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "../kit/api.js";
 import { Dialog } from "../kit/dialogs.js";
-import { Failure, Field } from "../kit/parts.js";
+import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
@@ -57,6 +57,7 @@ export function SignIn() {
       <details><summary>${texts.signIn.forgotten}</summary><p>${texts.signIn.newPassword}</p></details>
     </div>
     <p class="aside"><a href="docs">${texts.signIn.reference}</a></p>
+    <${Languages} />
   </main>`;
 }
 

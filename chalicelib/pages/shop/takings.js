@@ -2,17 +2,13 @@
 import { call } from "../kit/api.js";
 import { kindName } from "./kinds.js";
 import { account } from "../kit/session.js";
-import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
+import { byNet, currencies, grouped, inGroups, of, total } from "../kit/takings.js";
 
-export { byNet, currencies, grouped, of, total };
+export { byNet, currencies, grouped, inGroups, of, total };
 
-const report = (first, last, by) => call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
-
-export const takings = async (first, last, by) => (await report(first, last, by)).Takings;
-
-// The takings of a day, the taxes in them, and the receipt numbers of each till.
-export async function takingsOfDay(day) {
-  const answer = await report(day, day, "day");
+// The takings of a period, the taxes in them, and of a single day the receipt numbers of each till.
+export async function takings(first, last, by) {
+  const answer = await call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
   return { rows: answer.Takings, taxes: answer.Taxes, numbers: answer.ReceiptNumbers };
 }
 

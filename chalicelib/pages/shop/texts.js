@@ -1,8 +1,9 @@
-// A language is a file in texts/ and a line here. Texts with values are functions.
+// A language is a file in texts/ of this folder and of kit, and a line here. Texts with values are functions.
 import { chosen, localeOf } from "../kit/language.js";
+import { af } from "./texts/af.js";
 import { en } from "./texts/en.js";
 
-const LANGUAGES = { en };
+export const LANGUAGES = { en, af };
 export const language = chosen(LANGUAGES);
 export const texts = LANGUAGES[language];
 export const locale = localeOf(language);

@@ -5,10 +5,14 @@ import { merchant, session } from "../kit/session.js";
 export const ACTIVE = 1;
 export const BLOCKED = 0;
 const USER = 11; // the type of an account
+const SEES_ALL = 201; // a right
 
 export const isActive = (till) => till.State === ACTIVE;
 export const isOneself = (till) => till.ID === session().me.AgentID;
 export const isPerson = (till) => till.IsAdministrator || till.AccountTypeID === USER;
+
+// Whether a list can have only this till's payments: for a system user an account stands for all that it sees.
+export const hasOwnList = (till) => !session().me.IsSystemUser || !(till.IsAdministrator || till.Rights.includes(SEES_ALL));
 
 export async function tillsPage(clientId, page) {
   const answer = await call(`merchant/${clientId}/pos/list`, { Page: page });

@@ -9,7 +9,7 @@ import { isManager, merchant, session, today } from "../kit/session.js";
 import { takings } from "./takings.js";
 import { Block, Devices, Key, NewPassword } from "./till_dialogs.js";
 import { ChangeTill, CreateTill } from "./till_form.js";
-import { ACTIVE, allTills, isActive, isPerson, till, update } from "./till_list.js";
+import { ACTIVE, allTills, hasOwnList, isActive, isPerson, till, update } from "./till_list.js";
 import { Pages } from "./tables.js";
 import { texts } from "texts";
 import { html, useState } from "../kit/view.js";
@@ -40,7 +40,7 @@ function Till({ shown, lastDay, ask }) {
     <p>${shown.Email}${shown.IsAdministrator && html` · ${names.administrator}`}</p>
     <dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="actions">
-      <a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>
+      ${hasOwnList(shown) && html`<a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>`}
       ${isManager() && html`
         <button type="button" onClick=${open(ChangeTill)}>${names.change}</button>
         ${shown.Logon?.LockedUntil && html`<button type="button" onClick=${act(names.unlock, names.unlockWords(shown.Name), UNLOCK)}>${names.unlock}</button>`}
@@ -56,7 +56,7 @@ function Till({ shown, lastDay, ask }) {
 
 async function load() {
   const tills = isManager() ? await allTills() : [await till(session().me.AgentID)];
-  const rows = await takings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
+  const { rows } = await takings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
   const lastDays = new Map();
   for (const { AgentID, Day } of rows) lastDays.set(AgentID, [Day, lastDays.get(AgentID) ?? ""].sort()[1]);
   return { people: tills.filter(isPerson), tills: tills.filter((one) => !isPerson(one)), lastDays };
@@ -72,6 +72,10 @@ function Listed({ page, ask, people, tills, lastDays }) {
     ${people.length > 0 && html`<h2>${texts.tills.people}</h2>${list(people)}`}`;
 }
 
+// A till sends its cashier to an administrator or to the support of this service, which is the system user.
+const Messages = () => html`<details class="messages"><summary>${texts.tills.messages.title}</summary>
+  <dl class="facts">${texts.tills.messages.all.map(([said, done]) => html`<div class="long"><dt>${said}</dt><dd>${done}</dd></div>`)}</dl></details>`;
+
 export function Tills({ query }) {
   const [asked, ask] = useState(null);
   const state = useLoaded(load, String(merchant().ClientID));
@@ -83,6 +87,7 @@ export function Tills({ query }) {
       <h1>${texts.tills.title}</h1>
       ${isManager() && html`<button type="button" onClick=${() => ask({ Dialog: CreateTill })}>${texts.tills.create}</button>`}
     </div>
+    ${session().me.IsSystemUser && html`<${Messages} />`}
     <${Loaded} state=${state}>${(all) => html`<${Listed} page=${Number(query.page) || 1} ask=${ask} ...${all} />`}<//>
     ${asked?.Dialog && html`<${asked.Dialog} shown=${asked.shown} onClose=${close} />`}
     ${asked?.run && html`<${Act} ...${asked} onClose=${close} />`}`;

@@ -52,19 +52,20 @@ function ByHour({ rows, before, currency }) {
   return html`<section class="card">
     <h2>${texts.today.byHour}</h2>
     <${Chart} label=${texts.today.byHour} bars=${bars} currency=${currency} labelWidth=${24} />
-    <p class="legend"><span class="now"></span>${texts.today.title} <span class="before"></span>${texts.today.weekBefore}</p>
+    <p class="legend"><span>${texts.today.title}</span> <span class="before">${texts.today.weekBefore}</span></p>
   </section>`;
 }
 
 function Sums({ rows, currency }) {
-  const list = (key, label, title, first) => html`<section class="card">
+  const list = (key, label, title, first, words) => html`<section class="card">
     <h2>${title}</h2>
     <${SumTable} caption=${title} first=${first}
       rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${label(sums.row)} sums=${sums} />`)} />
+    ${words && html`<p><small>${words}</small></p>`}
   </section>`;
   return html`
     ${list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
-    ${seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}`;
+    ${seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till, total(rows, currency).reversals > 0 && texts.giversOfReturns)}`;
 }
 
 function OfCurrency({ now, before, day, currency, isFirst }) {
@@ -124,11 +125,13 @@ function useRefresh(refresh, changing) {
   }, changing);
 }
 
+const takingsByHour = async (day) => (await takings(day, day, "hour")).rows;
+
 export function Today() {
   const day = today();
   const wanted = `${merchant().ClientID} ${day}`;
-  const state = useLoaded(() => takings(day, day, "hour"), wanted);
-  const before = useLoaded(() => takings(addDays(day, -7), addDays(day, -7), "hour"), wanted); // not awaited
+  const state = useLoaded(() => takingsByHour(day), wanted);
+  const before = useLoaded(() => takingsByHour(addDays(day, -7)), wanted); // not awaited
   const lately = useLoaded(() => listed({ from: day, to: day }), wanted);
   const refresh = () => {
     state.reload();

@@ -5,7 +5,7 @@ import { Events, failureOf, Send } from "./events.js";
 import { useLoaded } from "../kit/load.js";
 import { Loaded } from "../kit/parts.js";
 import { go } from "../kit/route.js";
-import { isManager, localTime, merchant, session } from "../kit/session.js";
+import { isManager, localTime, merchant } from "../kit/session.js";
 import { texts } from "texts";
 import { ChangeWebhook, CreateWebhook, KINDS, NewSecret } from "./webhook_dialogs.js";
 import { eventsPage, latestAttempt, OFF, ON, remove, sendTest, succeeded, update, webhooks } from "./webhook_list.js";
@@ -70,7 +70,6 @@ export function Webhooks({ query }) {
   const newest = page === 1 ? events.data?.events : [];
   return html`<div class="title">
       <h1>${texts.webhooks.title}</h1>
-      ${session().me.IsSystemUser && html`<p>${texts.webhooks.utc}</p>`}
       ${isManager() && html`<button type="button" onClick=${() => ask({ Dialog: CreateWebhook })}>${texts.webhooks.create}</button>`}
     </div>
     <${Loaded} state=${state}>${(all) => (all.length

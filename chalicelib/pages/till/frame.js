@@ -1,8 +1,7 @@
 // The frame around the views: the agent, the connection, the waiting sales, and the sign-in.
-import { Failure, Field } from "../kit/parts.js";
+import { Failure, Field, Languages } from "../kit/parts.js";
 import { Act, Dialog, useAct } from "../kit/dialogs.js";
 import { expired } from "../kit/api.js";
-import { choose } from "../kit/language.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
@@ -12,7 +11,7 @@ import { MyDay } from "./my_day.js";
 import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
 import { Sell } from "./sell.js";
-import { LANGUAGES, language, texts } from "texts";
+import { texts } from "texts";
 import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 export const Notice = ({ words }) => html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
@@ -71,11 +70,6 @@ function LeftSales({ left, onClose }) {
       <button type="button" onClick=${onClose}>${texts.cancel}</button></div>
     ${isSure && html`<div class="note bad" role="alert"><p>${texts.left.sure}</p><button type="button" disabled=${isBusy} onClick=${act}>${texts.left.confirm}</button></div>`}
   </section>`;
-}
-
-function Languages() {
-  const button = ([code, { language: name }]) => html`<button type="button" class="quiet" lang=${code} aria-pressed=${code === language} onClick=${() => choose(code)}>${name}</button>`;
-  return html`<p class="languages" role="group" aria-label=${texts.chooseLanguage}>${Object.entries(LANGUAGES).map(button)}</p>`;
 }
 
 const SignIn = () => html`<main class="sign-in">

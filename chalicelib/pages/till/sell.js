@@ -88,11 +88,14 @@ const Bill = (props) => html`<div class="bill">
 export function Sell({ state, route }) {
   const shown = useSale(state.session.agent);
   const { currency, digits } = currencyOf(state);
-  const isPaying = route.view === "pay" && !shown.result && !isEmpty(shown) && tenders().includes(route.id);
-  useEffect(() => { // Back and Forward after the sale, or an address that somebody typed
-    if (parse(location.hash).view === "pay" && !isPaying && state.features) location.replace(address("sell"));
-  }, [isPaying, state.features]);
-  if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a system user
+  const hasBasket = !shown.result && !isEmpty(shown);
+  const isPaying = route.view === "pay" && hasBasket && tenders().includes(route.id);
+  useEffect(() => { // Back and Forward after the sale, another agent, or an address that somebody typed
+    const isWrong = !isPaying && (!hasBasket || state.features);
+    if (isWrong && parse(location.hash).view === "pay") location.replace(address("sell"));
+  }, [isPaying, hasBasket, state.features]);
+  if (state.session.me.IsSystemUser) return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
+  if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
   if (digits === undefined) return html`<p class="loading" role="status">${state.isOnline ? texts.loading : texts.onlyOnline}</p>`; // an earlier version did not store it
 
   const hasItems = itemsOf(state).length > 0;

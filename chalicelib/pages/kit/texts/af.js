@@ -2,6 +2,8 @@
 import { ErrorCode } from "../error_codes.js";
 
 export const af = {
+  language: "Afrikaans",
+  chooseLanguage: "Taal",
   loading: "Laai…",
   retry: "Probeer weer",
   cancel: "Kanselleer",

@@ -2,6 +2,8 @@
 import { ErrorCode } from "../error_codes.js";
 
 export const en = {
+  language: "English",
+  chooseLanguage: "Language",
   loading: "Loading…",
   retry: "Try again",
   cancel: "Cancel",
@@ -22,13 +24,13 @@ export const en = {
     },
     codes: {
       [ErrorCode.BAD_CREDENTIAL]: "The login or its secret is wrong.",
-      [ErrorCode.AGENT_BLOCKED]: "The agent is blocked.",
-      [ErrorCode.LOGIN_LOCKED]: "The login is locked after failed attempts.",
-      [ErrorCode.MERCHANT_BLOCKED]: "The merchant is blocked.",
+      [ErrorCode.AGENT_BLOCKED]: "This login is blocked. Ask an administrator of the shop.",
+      [ErrorCode.LOGIN_LOCKED]: "This login is locked after wrong passwords. Wait 30 minutes, or ask an administrator of the shop.",
+      [ErrorCode.MERCHANT_BLOCKED]: "The shop is blocked. Ask the support of this service.",
       [ErrorCode.VALIDATION_FAILED]: "Something that was entered cannot be used. Change it and try again.",
       [ErrorCode.EMAIL_TAKEN]: "Another login has this e-mail already.",
       [ErrorCode.ORIGINAL_UNFINISHED]: "This payment is not finished, or no money moved.",
-      [ErrorCode.THROTTLED]: "Too many requests.",
+      [ErrorCode.THROTTLED]: "Too many requests. Wait a moment and try again.",
       [ErrorCode.INTERNAL]: "Something went wrong in the service. Try again.",
       [ErrorCode.DEPENDENCY_UNAVAILABLE]: "The bank cannot be reached now, and nothing was done. Try again in a moment.",
       [ErrorCode.STORE_UNAVAILABLE]: "The service cannot reach its data now. Try again in a moment.",

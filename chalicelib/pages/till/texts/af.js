@@ -5,8 +5,6 @@ import { af as kit } from "../../kit/texts/af.js";
 export const af = {
   ...kit,
   name: "Kassa",
-  language: "Afrikaans",
-  chooseLanguage: "Taal",
   navigation: "Hoof",
   sell: "Verkoop",
   sales: "Verkope",
@@ -98,6 +96,7 @@ export const af = {
     outerCard: "Kaart op ander terminaal",
     linkedCard: "Gekoppelde kaart",
   },
+  systemUser: "'n Stelselgebruiker neem geen betalings nie. Jou bladsy is",
   noTender: "Hierdie aanmelding mag geen betalings neem nie. 'n Administrateur van die winkel kan dit verander.",
   onlyOnline: "Hierdie aanmelding kan nie sonder verbinding verkoop nie. Wag vir die verbinding.",
   back: "Terug",

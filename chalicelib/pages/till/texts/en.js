@@ -5,8 +5,6 @@ import { en as kit } from "../../kit/texts/en.js";
 export const en = {
   ...kit,
   name: "Till",
-  language: "English",
-  chooseLanguage: "Language",
   navigation: "Main",
   sell: "Sell",
   sales: "Sales",
@@ -98,6 +96,7 @@ export const en = {
     outerCard: "Card on another terminal",
     linkedCard: "Linked card",
   },
+  systemUser: "A system user takes no payments. Your page is",
   noTender: "This login may take no payments. An administrator of the shop can change that.",
   onlyOnline: "Without connection this login cannot sell. Wait for the connection.",
   back: "Back",

@@ -1,0 +1,76 @@
+// The reports: their heading with links to each other, the choice of a day, and the taxes that they show.
+import { addDays, firstOfMonth, formatMoment, inZone, isDay } from "../kit/dates.js";
+import { sum } from "../kit/money.js";
+import { Field, Money } from "../kit/parts.js";
+import { address, go } from "../kit/route.js";
+import { merchant, session, today } from "../kit/session.js";
+import { inGroups } from "./takings.js";
+import { language, texts } from "texts";
+import { html } from "../kit/view.js";
+
+export const QUARTER_DAYS = 92;
+
+// The heading of a report, on paper too. `shown` is its address, which the links mark.
+export function ReportHead({ title, words, shown }) {
+  const now = today();
+  const period = (from) => address("days", { from, to: now });
+  const links = [
+    [texts.report.title, address("day-report")],
+    [texts.week.title, address("week")],
+    [texts.days.thisMonth, period(firstOfMonth(now))],
+    [texts.days.month, period(addDays(now, -30))],
+    [texts.days.quarter, period(addDays(now, 1 - QUARTER_DAYS))],
+  ];
+  const shop = merchant().Name ?? session().me.ClientName;
+  return html`<div class="title on-paper" data-shop=${shop}><h1>${title}</h1>${words && html`<p>${words}</p>`}</div>
+    <nav class="presets unprinted" aria-label=${texts.report.reports}>${links.map(([name, href]) =>
+      html`<a href=${href} aria-current=${href === shown ? "page" : undefined}>${name}</a>`)}</nav>`;
+}
+
+export const Print = () => html`<button type="button" onClick=${() => print()}>${texts.report.print}</button>`;
+
+// The day in the address, if it is one and not after today. Else today.
+export const dayOf = (query) => (isDay(query.day) && query.day < today() ? query.day : today());
+
+// The choice of a day: a field, and links to the report so many days before and after.
+export function DayChoice({ view, day, days = 1, words }) {
+  const now = today();
+  const after = addDays(day, days);
+  return html`<div class="filters days unprinted">
+    <${Field} id="day" type="date" label=${words.day} value=${day} max=${now}
+      onChange=${(event) => isDay(event.target.value) && go(view, { day: event.target.value })} />
+    <a class="button" href=${address(view, { day: addDays(day, -days) })}>${words.before}</a>
+    ${day < now && html`<a class="button" href=${address(view, { day: after < now ? after : now })}>${words.after}</a>`}
+    <${Print} />
+  </div>`;
+}
+
+// The time of a report, its author, and a word about a last day that is not over.
+export function Made({ last }) {
+  const { me } = session();
+  return html`<p class="made"><small>${texts.report.made(formatMoment(inZone(me.GMT)), me.Name)}
+    ${last === today() && ` ${texts.report.notOver}`}</small></p>`;
+}
+
+const formatRate = (rate) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(String(rate))}\u00a0%`;
+
+export const taxName = ({ Name, Rate }) => `${Name} ${formatRate(Rate)}`;
+
+// The taxes of a currency, each summed over its days. A line may have two taxes, so the amounts that have them are not
+// added.
+export function Taxes({ taxes, currency }) {
+  const names = texts.report;
+  const add = (rows, name) => sum(rows.map((one) => one[name]));
+  const money = (amount, words) => html`<td class="figure" data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
+  const byCode = inGroups(taxes, ({ Code, Name, Rate }) => JSON.stringify([Code, Name, String(Rate)]));
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${`${names.taxes}, ${currency}`}><table class="taxes">
+    <caption class="unseen">${names.taxes}, ${currency}</caption>
+    <thead><tr><th scope="col">${names.rate}</th><th scope="col" class="figure">${names.gross}</th><th scope="col" class="figure">${names.tax}</th></tr></thead>
+    <tbody>${[...byCode.values()].map((rows) => html`<tr class="tax">
+      <th scope="row">${taxName(rows[0])} <small>${rows[0].Code}</small></th>
+      ${money(add(rows, "Gross"), names.gross)}
+      ${money(add(rows, "Tax"))}
+    </tr>`)}</tbody>
+    <tfoot><tr class="tax"><th scope="row" colspan="2">${texts.total}</th>${money(add(taxes, "Tax"))}</tr></tfoot>
+  </table></div>`;
+}
