@@ -133,7 +133,7 @@ def test_every_module_is_part_of_a_script() -> None:
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.js")), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_module_stays_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 250
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize("folder", ["kit", TILL])
