@@ -1,5 +1,6 @@
 """The command `make screenshots`, which writes docs/images: the shop's page with the demo month, and the till."""
 
+import re
 import shutil
 import sys
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from infra.local import ports
 from infra.reference import ROOT
 
 IMAGES = ROOT / "docs" / "images"
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 DESK, PHONE = (1280, 860), (360, 740)
 WAIT_MILLISECONDS = 180_000  # the stage listens before it has filled the month
 
@@ -28,6 +29,7 @@ VIEWS = (
     View("shop-today", "#/today", DESK),
     View("shop-week", "#/week", DESK),
     View("shop-payments", "#/payments", PHONE),
+    View("shop-price-list", "#/price-list", PHONE),
 )
 
 
@@ -46,30 +48,47 @@ def main() -> None:
             for waiting in (".loading", "[aria-busy=true]"):
                 page.locator(waiting).first.wait_for(state="hidden")
             _write(view.name, page)
+            if view.name == "shop-payments":
+                _show_first(page)
             page.close()
-        _sell(_signed_in(browser, demo_data.TILL, (360, 640), f"http://{ports.HOST}:{port}/till"))
+        _sell(_signed_in(browser, demo_data.TILL, PHONE, f"http://{ports.HOST}:{port}/till"))
         browser.close()
 
 
+def _show_first(page: Page) -> None:
+    """Take a picture of the newest payment, with its receipt."""
+    page.locator("[data-id] a").first.click()
+    page.get_by_role("button", name="Show the receipt").click()
+    page.locator("iframe.receipt").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    _write("shop-payment", page)
+
+
 def _sell(page: Page) -> None:
-    """Take pictures of a cash sale, and of one without connection."""
+    """Take pictures of goods that are sold in cash, of a sale without connection, and of the day."""
 
     def press(*names: str) -> None:
         for name in names:
-            page.get_by_role("button", name=name, exact=True).click()
+            page.get_by_role("button", name=re.compile(f"^{name}")).first.click()
 
-    press(*"15950")
-    _write("till-amount", page)
+    press("Flat white", "Flat white", "Croissant")
+    page.evaluate("scrollTo(0, 0)")
+    _write("till-goods", page)
     press("Cash")
-    page.get_by_label("Received").fill("200")
-    press("Take payment")
+    _write("till-cash", page)
+    page.get_by_test_id("note").nth(1).click()
     page.get_by_test_id("result").wait_for()
     _write("till-paid", page)
     page.context.set_offline(True)
-    press("New sale", *"8400", "On account", "Take payment")
+    press("New sale", "Espresso", "On account", "Take payment")
     page.get_by_test_id("result").wait_for()
     page.wait_for_function("() => document.querySelector('[data-testid=waiting]').textContent === '1'")
     _write("till-offline", page)
+    page.context.set_offline(False)
+    page.wait_for_function("() => document.querySelector('[data-testid=waiting]').textContent === '0'")
+    page.get_by_role("link", name="My day").click()
+    page.locator(".report dl").first.wait_for()
+    _write("till-day", page)
     page.context.close()
 
 

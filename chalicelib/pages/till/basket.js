@@ -47,7 +47,7 @@ export const sumOf = (basket) => goodsOf(basket) - discountOf(goodsOf(basket), b
 
 const coinOf = (currency, country) => (currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : COINS[currency] ?? 1);
 
-// What is to be paid. In cash the sum of goods is rounded to the smallest coin in use. An amount alone stays as it was typed.
+// The amount to pay. In cash the sum of goods is rounded to the smallest coin in use. A typed amount without goods is not.
 export function dueOf(basket, { tender, currency, country }) {
   const sum = sumOf(basket);
   if (tender !== "cash" || !basket.lines.length || !sum) return sum;

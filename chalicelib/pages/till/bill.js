@@ -1,4 +1,4 @@
-// The bill: the lines of the basket, discounts, what is to be paid, and the tenders.
+// The bill: the lines of the basket, discounts, the amount to pay, and the tenders.
 import { Dialog } from "../kit/dialogs.js";
 import { format, typedAmount } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
@@ -69,7 +69,7 @@ export const payBy = (tender) => go("pay", {}, tender);
 // Whether a tender can work now. It can be chosen all the same: the page may not know yet that there is a connection.
 const isAble = (name, state) => state.isOnline || maySellOffline(name, state.features ?? {});
 
-// What is to be paid, and how. `isShown` where no other place shows the sum.
+// The amount to pay, and the tenders. `isShown` where no other place shows the sum.
 export function Tenders({ state, sale, currency, digits, isShown }) {
   const offered = tenders();
   const due = decimal(sumOf(sale), digits);

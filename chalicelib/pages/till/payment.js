@@ -1,4 +1,4 @@
-// The payment: what is to be paid by the chosen tender, and what the tender needs.
+// The payment: the amount to pay by the chosen tender, and the fields of the tender.
 import { difference, format, isNegative, typedAmount } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";

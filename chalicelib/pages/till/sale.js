@@ -45,7 +45,7 @@ export function useSale(agent) {
   return shown;
 }
 
-// Go on with the basket that the device kept, or tell the result of the sale that was made of it.
+// Go on with the basket that the device kept, or tell the result of its sale.
 export async function resume(kept) {
   if (!kept || kept.agent !== till().session?.agent) return;
   made = { ...NEW, ...kept };

@@ -16,7 +16,7 @@ const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 
 let entry = null; // "items" or "amount", which somebody chose
 
-// What is typed: the keys of the pad, a search, a scanner, Enter and Escape.
+// The keyboard: the keys of the pad, a search, a scanner, Enter and Escape.
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
   if (event.key === "Escape") escape(event);
@@ -31,7 +31,7 @@ addEventListener("keydown", (event) => {
   } else if (!isInField(event)) typed(event);
 }, { capture: true });
 
-// A double tap on what took the payment is no key of the next sale.
+// A double tap on a note or button that took the payment is no key of the next sale.
 addEventListener("click", (event) => {
   if (event.detail > 1 && sale().result && event.target.closest?.(".entry")) event.stopPropagation();
 }, { capture: true });

@@ -124,7 +124,7 @@ export async function start() {
   return basket;
 }
 
-// Keep what is being sold, so that a reload or a killed page does not lose it.
+// Keep the basket, so that a reload or a killed page does not lose it.
 export const keepBasket = (basket) => store.keepBasket(basket).catch(broke);
 
 function use(session) {

@@ -49,7 +49,7 @@ export const af = {
   },
   signOutAsks: "Jy het jou wagwoord nodig om weer aan te meld.",
   understood: "Verstaan",
-  entry: "Wat verkoop word",
+  entry: "Goedere of 'n bedrag",
   items: "Items",
   search: "Soek",
   groups: "Groepe",

@@ -49,7 +49,7 @@ export const en = {
   },
   signOutAsks: "You need your password to sign in again.",
   understood: "Understood",
-  entry: "What is sold",
+  entry: "Goods or an amount",
   items: "Items",
   search: "Search",
   groups: "Groups",
