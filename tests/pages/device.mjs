@@ -176,11 +176,14 @@ export class Device {
     return answer;
   }
 
-  // Sell as the page does it; return the result that the customer sees.
+  // Sell as the page does it, every second time goods; return the result that the customer sees.
   async sell({ tender = "cash", minor = 1234, description = "", receipt, isOnline = true } = {}) {
     this.attempts += 1;
-    const draft = { tender, minor, digits: 2, currency: "ZAR", description, receipt };
+    const basket = this.attempts;
+    const lines = basket % 2 ? [] : [{ title: "Coffee", price: minor, quantity: "1", taxes: ["VAT15"], minor }];
+    const draft = { tender, minor, digits: 2, currency: "ZAR", description, receipt, lines, basket, lang: "en" };
     const before = this.#id;
+    this.store.keepBasket({ basket }).catch(() => {});
     try {
       const sale = await this.queue.sell(draft, { isOnline });
       this.shown.set(sale.id, sale.state);

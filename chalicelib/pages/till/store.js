@@ -30,6 +30,7 @@ function upgrade(database) {
 
 export class Store {
   #database = null;
+  #opening = null;
   #factory;
   #refused = new Set();
 
@@ -169,17 +170,25 @@ export class Store {
 
   // Run `work` in a transaction. A connection that broke is opened again, once: `work` may run twice.
   async #run(mode, work, durability = "strict") {
+    const used = this.#database;
     try {
       return await this.#once(mode, work, durability);
     } catch {
-      this.#close();
+      if (this.#database === used) this.#close(); // another transaction may have opened it again
       return this.#once(mode, work, durability);
     }
   }
 
+  // Open the database, once for all that wait for it.
+  async #opened() {
+    this.#opening ??= this.#open().finally(() => { this.#opening = null; });
+    this.#database = await this.#opening;
+    return this.#database;
+  }
+
   async #once(mode, work, durability) {
-    this.#database ??= await this.#open();
-    const transaction = this.#database.transaction([SALES, FACTS], mode, { durability });
+    const database = this.#database ?? await this.#opened();
+    const transaction = database.transaction([SALES, FACTS], mode, { durability });
     const completed = new Promise((resolve, reject) => {
       transaction.oncomplete = resolve;
       transaction.onabort = () => reject(transaction.error ?? new Error("The storage refused."));
