@@ -179,11 +179,11 @@ export class Device {
   // Sell as the page does it, every second time goods; return the result that the customer sees.
   async sell({ tender = "cash", minor = 1234, description = "", receipt, isOnline = true } = {}) {
     this.attempts += 1;
-    const basket = this.attempts;
-    const lines = basket % 2 ? [] : [{ title: "Coffee", price: minor, quantity: "1", taxes: ["VAT15"], minor }];
-    const draft = { tender, minor, digits: 2, currency: "ZAR", description, receipt, lines, basket, lang: "en" };
+    const key = this.attempts;
+    const lines = key % 2 ? [] : [{ title: "Coffee", price: minor, quantity: "1", taxes: ["VAT15"], minor }];
+    const draft = { tender, minor, digits: 2, currency: "ZAR", description, receipt, lines, key, lang: "en" };
     const before = this.#id;
-    this.store.keepBasket({ basket }).catch(() => {});
+    this.store.keepBasket({ key }).catch(() => {});
     try {
       const sale = await this.queue.sell(draft, { isOnline });
       this.shown.set(sale.id, sale.state);

@@ -30,12 +30,12 @@ test("1. The kept basket knows its sale from the moment in which the sale is sto
   const basketOf = async () => (await device.store.facts()).basket;
   device.isStorageFull = true;
   await device.sell();
-  assert.deepEqual(await basketOf(), { basket: 1 });
+  assert.deepEqual(await basketOf(), { key: 1 });
   device.isStorageFull = false;
   let stored;
   device.send = async () => { stored = await basketOf(); return {}; };
   const { id } = await device.sell();
-  assert.deepEqual(stored, { basket: 2, id });
+  assert.deepEqual(stored, { key: 2, id });
   await device.store.keepBasket(undefined);
   assert.equal(await basketOf(), undefined);
 });
@@ -542,7 +542,7 @@ async function check(device) {
     assert.equal(sale.state === "paid", isTaken, `${id} is ${sale.state}`);
   }
   const { basket: kept } = await device.store.facts();
-  const sold = sales.find((sale) => sale.draft.basket === kept?.basket);
+  const sold = sales.find((sale) => sale.draft.key === kept?.key);
   if (sold) assert.equal(kept.id, sold.id, "the basket of a stored sale is not offered again");
   for (const [id, { agent, isDeclined }] of device.service.taken) {
     assert.equal(agent, 3);

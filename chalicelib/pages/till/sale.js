@@ -11,7 +11,7 @@ import { keepBasket, queue, saleOf, till } from "./till.js";
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
 
-const NEW = { agent: null, ...EMPTY, description: "", receiptTo: "", received: "", card: null, customer: "", signature: null, id: null, result: null };
+const NEW = { agent: null, ...EMPTY, description: "", receiptTo: "", received: "", card: null, customer: "", signature: null, key: null, id: null, result: null };
 let made = NEW;
 let show = () => {}; // shows it, while its view is there
 let isBusy = false;
@@ -91,10 +91,12 @@ const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: text
 // Take the payment, and show its result in the place of the basket. `paid` is {tender, minor, digits, currency, ...}.
 export async function take(paid) {
   if (isBusy) return;
-  isBusy = true;
   const basket = basketOf(made);
   const { receiptTo, customer, ...stored } = basket; // nothing of the payer stays on the device
-  const draft = { ...paid, lang: language, lines: soldLines(made, WORDS), basket: stored };
+  const key = crypto.randomUUID(); // of this attempt
+  set({ key });
+  isBusy = true;
+  const draft = { ...paid, key, lang: language, lines: soldLines(made, WORDS), basket: stored };
   set({ result: { state: "busy", minor: paid.minor, tender: paid.tender } });
   location.replace(address("sell"));
   const result = { ...await taken(draft), basket, shownAt: Date.now() };

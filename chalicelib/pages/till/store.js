@@ -48,7 +48,7 @@ export class Store {
       const taken = sale({ device: device.prefix, counter, number: `${device.prefix}-${String(counter).padStart(6, "0")}` });
       facts.put({ ...device, counter }, "device");
       const basket = await ended(facts.get("basket"));
-      if (basket) facts.put({ ...basket, id }, "basket"); // it is sold, or this sale is refused
+      if (basket && basket.key === taken.draft.key) facts.put({ ...basket, id }, "basket"); // this attempt's: a commit may be late
       sales.add(taken);
       return taken;
     });
