@@ -97,8 +97,12 @@ def _lock(counter: Counter, verification: Verification) -> None:
     """Lock passwords unless they are locked. Each request that finds a full count does so, in case one crashed."""
     lock = update(
         counter.key,
-        "SET #locked_until = :until",
-        {"until": verification.locked_until, "limit": verification.limit},
+        f"SET #locked_until = :lock, {_expiry(counter)}",  # the count may be almost a day old
+        {
+            "lock": verification.locked_until,
+            "limit": verification.limit,
+            **_expiry_values(counter, verification),
+        },
         condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
     )
     with suppress(AlreadyExistsError):
