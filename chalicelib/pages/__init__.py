@@ -24,7 +24,7 @@ IMPORT = re.compile(r'^import *(?:\{([^}]*)\}|(\w+)) *from *"([^"]+)";?', re.MUL
 EXPORT_DEFAULT = re.compile(r"\bexport default (?=function)")
 EXPORT_DECLARED = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 EXPORT_LISTED = re.compile(r"\bexport *\{([^}]*)\};?")
-COMMENT = re.compile(r"^ *//.*\n?", re.MULTILINE)
+COMMENT = re.compile(r"^ *//.*\n?| +// [^\n\"'`]*$", re.MULTILINE)
 INDENT = re.compile(r"^ +", re.MULTILINE)
 
 ADDRESSES = {SHOP: "app", TILL: "till"}  # of the pages

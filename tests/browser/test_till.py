@@ -416,6 +416,7 @@ def test_after_an_ended_session_only_the_same_agent_signs_in_and_the_sale_is_sen
     till.seller.account.change(credential_version=9)
     till.sell()
     expect(till.shown("result")).to_have_attribute("data-state", "waiting")
+    expect(till.page.get_by_label("Password")).to_be_focused()
     till.sign_in(a_seller(stage).login)
     expect(till.page.get_by_role("alert").filter(has_text="can sign in until")).to_be_visible()
     till.sign_in()
@@ -423,6 +424,16 @@ def test_after_an_ended_session_only_the_same_agent_signs_in_and_the_sale_is_sen
 
     expect(till.page.get_by_role("dialog")).to_have_count(0)
     assert len(till.seller.payments()) == 1
+
+
+def test_after_an_ended_session_with_nothing_to_send_the_same_agent_goes_on(till: Till) -> None:
+    till.seller.account.change(credential_version=9)
+    till.sales()
+    expect(till.page.get_by_label("Password")).to_be_focused()
+    till.sign_in()
+
+    expect(till.page.get_by_role("dialog")).to_have_count(0)
+    expect(till.page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_refused_sale_that_was_paid_is_parked_visibly_and_the_others_go_on(till: Till) -> None:

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.till import SUBMIT, Seller, Till, a_seller, never_arrives
+from tests.support.http import TILL, post
 
 COFFEE = {
     "Code": "coffee",
@@ -218,7 +219,8 @@ def test_a_page_that_ends_while_the_answer_is_awaited_tells_how_the_sale_ended(t
     coffee_and_cake(till)
     till.button("Cash").click()
     till.page.route(SUBMIT, lambda _: None)
-    till.note("159.50").click()
+    with till.page.expect_request(SUBMIT):
+        till.note("159.50").click()
     expect(till.page.get_by_text("One moment…")).to_be_visible()
     till.page.unroute(SUBMIT)
     till.page.reload()
@@ -305,3 +307,69 @@ def test_a_refused_first_page_of_prices_lets_the_till_sell(visit_by_phone: Visit
     till.begin()
 
     till.sell_and_see("paid", figures="500")
+
+
+@pytest.mark.parametrize("tender", ["Cash", "Prepaid"])
+def test_a_barcode_that_no_item_has_pays_and_changes_nothing(till: Till, tender: str) -> None:
+    def scan() -> None:
+        till.page.keyboard.type("96385074")
+        till.page.keyboard.press("Enter")
+        expect(till.page.get_by_role("dialog")).to_contain_text("No item is found.")
+        till.page.keyboard.press("Escape")
+        expect(till.page.get_by_role("dialog")).to_have_count(0)
+
+    till.item("Cake").click()
+    till.page.get_by_role("link", name="Amount", exact=True).click()
+    scan()
+    of(till, "due", "83.53")
+    till.button(tender).click()
+    scan()
+    expect(till.shown("result")).to_have_count(0)
+    till.page.get_by_role("link", name="Sell", exact=True).click()
+    till.page.get_by_role("link", name="Items", exact=True).click()
+    till.item("Repair").click()
+    till.page.keyboard.type("96385074")
+    till.page.keyboard.press("Enter")
+    expect(till.page.get_by_label("Price")).to_have_value("")
+
+    assert till.seller.payments() == []
+
+
+def test_a_scanned_item_leaves_the_search_empty_and_a_tapped_one_leaves_enter_for_the_payment(till: Till) -> None:
+    for _ in range(2):
+        till.page.keyboard.type("6001240100011")
+        till.page.keyboard.press("Enter")
+    expect(till.page.get_by_label("Search")).to_have_value("")
+    assert lines(till) == [("coffee", "2")]
+    till.page.locator("#main").focus()
+    till.item("Cake").click()
+    till.page.keyboard.press("Enter")
+    expect(till.page.get_by_label("Received")).to_be_focused()
+    assert lines(till) == [("coffee", "2"), ("cake", "1")]
+    till.page.keyboard.press("Enter")
+    has_state(till, "paid")
+    till.page.keyboard.press("Enter")  # too soon: it would hide the change
+    has_state(till, "paid")
+
+    assert [one["Amount"] for one in till.seller.payments()] == [Decimal("159.50")]
+
+
+def test_a_payment_that_owes_a_signature_is_signed_at_the_till(visit_by_phone: Visit, stage: str) -> None:
+    till = Till(visit_by_phone.page, a_seller(stage))
+    till.open()
+    till.sign_in(TILL)
+    till.page.get_by_role("button", name="Linked card").wait_for()
+    for key in ("1", "00", "8"):
+        till.button(key).click()
+    till.button("Linked card").click()
+    till.page.get_by_label("1111").check()
+    till.button("Take payment").click()
+    expect(till.page.get_by_text("The bank wants the customer's signature")).to_be_visible()
+    till.button("Sign").click()
+    till.page.get_by_role("img", name="Signature").click(position={"x": 40, "y": 40})
+    till.button("Send the signature").click()
+    expect(till.page.get_by_text("The bank wants the customer's signature")).to_have_count(0)
+
+    found = post(stage, "/api/v1/payment/listHistoryEx", {"ListBasicModel": {}}, TILL).body
+    signed = next(one for one in found["Transactions"] if one["Amount"] == Decimal("10.08"))
+    assert (signed["Substate"], signed["HasSignature"]) == (411, True)

@@ -29,7 +29,7 @@ function times(minor, text, divisor = 1n) {
   return Number((2n * BigInt(minor) * units + whole) / (2n * whole));
 }
 
-const fullOf = ({ price, quantity }) => times(price, quantity);
+export const fullOf = ({ price, quantity }) => times(price, quantity);
 
 function discountOf(full, off) {
   if (!off) return 0;
@@ -74,7 +74,7 @@ function shares(whole, amounts) {
 const cut = (text) => [...text].slice(0, MAX_TITLE).join("");
 const aDiscount = (title, minor, taxes) => ({ title: cut(title), price: -minor, quantity: "1", taxes, minor: -minor });
 
-// The lines as they are sold and printed: {title, price, quantity, unit, taxes, minor}. A discount is a line of its own with
+// The lines as they are sold and printed: {title, price, quantity, taxes, minor}. A discount is a line of its own with
 // the taxes of its goods; that on all has one for each set of taxes. `words` is {amount, discount, discountOn(title)}.
 export function soldLines(basket, words) {
   if (!basket.lines.length) return [];
@@ -83,7 +83,8 @@ export function soldLines(basket, words) {
   for (const line of allLines(basket, words.amount)) {
     const full = fullOf(line);
     const off = discountOf(full, line.off);
-    sold.push({ title: line.title, price: line.price, quantity: line.quantity, ...(line.unit && { unit: line.unit }), taxes: line.taxes, minor: full });
+    const title = cut(line.unit ? `${line.title} (${line.unit})` : line.title);
+    sold.push({ title, price: line.price, quantity: line.quantity, taxes: line.taxes, minor: full });
     if (off) sold.push(aDiscount(words.discountOn(line.title), off, line.taxes));
     const taxes = line.taxes.join(" ");
     byTaxes.set(taxes, { taxes: line.taxes, net: (byTaxes.get(taxes)?.net ?? 0) + full - off });
@@ -134,6 +135,12 @@ export function matching(items, typed) {
     const text = plain(`${item.Title} ${item.Code} ${item.Barcode ?? ""} ${item.Group ?? ""}`);
     return sought.every((word) => text.includes(word));
   });
+}
+
+// Whether a text is an EAN-8, UPC-A, EAN-13 or GTIN-14: its check digit is right.
+export function isBarcode(text) {
+  const figures = [...text].reverse().map(Number);
+  return /^(\d{8}|\d{12,14})$/.test(text) && figures.reduce((sum, one, place) => sum + one * (place % 2 ? 3 : 1), 0) % 10 === 0;
 }
 
 const gtin = (text) => (/^\d{12}$/.test(text) ? `0${text}` : text); // UPC-A is EAN-13 with a zero in front

@@ -4,7 +4,7 @@ import { format, typedAmount } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { go } from "../kit/route.js";
 import { html, useRef, useState } from "../kit/view.js";
-import { isEmpty, quantityOf, soldLines, sumOf } from "./basket.js";
+import { fullOf, goodsOf, isEmpty, quantityOf, soldLines, sumOf } from "./basket.js";
 import { decimal, maySellOffline, minorOf } from "./rules.js";
 import { change, discount, more, remove } from "./sale.js";
 import { texts } from "texts";
@@ -13,7 +13,7 @@ import { tenders } from "./till.js";
 const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
 
 // A discount on a line, or with `place` null on all: a percentage, or an amount.
-function Discount({ place, title, off, currency, digits, onClose }) {
+function Discount({ place, title, off, most, currency, digits, onClose }) {
   const form = useRef(null);
   const [problem, setProblem] = useState(undefined);
   const submit = (event) => {
@@ -21,7 +21,7 @@ function Discount({ place, title, off, currency, digits, onClose }) {
     const text = form.current.elements.off.value.trim();
     const percent = text.endsWith("%") ? quantityOf(text.slice(0, -1)) : null;
     const minor = text.endsWith("%") ? null : minorOf(typedAmount(text, currency) ?? "", digits);
-    const isRight = (percent && Number(percent) <= 100) || minor;
+    const isRight = (percent && Number(percent) <= 100) || (minor && minor <= most);
     if (text && !isRight) return setProblem(texts.noDiscount);
     discount(place, text ? (percent ? { percent } : { minor }) : null);
     return onClose();
@@ -48,21 +48,23 @@ function Line({ line, place, currency, digits, onDiscount }) {
 
 // The lines. Those of a basket that is being paid stand still.
 export function Lines({ sale, currency, digits }) {
-  const [asked, setAsked] = useState(null); // {place, title, off} of the discount
+  const [asked, setAsked] = useState(null); // the discount: {place, title, off, most}
   const last = soldLines(sale, WORDS).at(-1);
   return html`<section class="lines" aria-label=${texts.basket}>
     <ul>${sale.lines.map((line, place) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
-      onDiscount=${() => setAsked({ place, title: line.title, off: line.off })} />`)}
+      onDiscount=${() => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) })} />`)}
       ${Number(sale.figures) > 0 && html`<li><p class="line"><span class="name">${texts.amount}</span> <${Money} amount=${decimal(Number(sale.figures), digits)} currency=${currency} /></p></li>`}
       ${sale.off && html`<li><p class="line"><span class="name">${last.title}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
         <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`}</ul>
-    <button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off })}>${texts.discountOnAll}</button>
+    <button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off, most: goodsOf(sale) })}>${texts.discountOnAll}</button>
     ${asked && html`<${Discount} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}
   </section>`;
 }
 
 export const Description = ({ sale }) => html`<${Field} id="description" label=${texts.description} autocomplete="off" maxlength="1024"
   value=${sale.description} onInput=${(event) => change({ description: event.target.value })} />`;
+
+const showLines = () => document.querySelector(".lines").scrollIntoView({ block: "start" });
 
 export const payBy = (tender) => go("pay", {}, tender);
 
@@ -75,7 +77,7 @@ export function Tenders({ state, sale, currency, digits, isShown }) {
   const due = decimal(sumOf(sale), digits);
   return html`<div class="pay">
     ${isShown && html`<p class="line due" aria-live="polite">${isEmpty(sale) ? texts.nothingYet
-      : html`<span class="name">${texts.due}</span> <b data-testid="due" data-amount=${due}>${format(due, currency)}</b>`}</p>`}
+      : html`<span class="name">${texts.due}</span>${sale.lines.length > 0 && html` <button type="button" class="quiet" onClick=${showLines}>${texts.linesOf(sale.lines.length)}</button>`} <b data-testid="due" data-amount=${due}>${format(due, currency)}</b>`}</p>`}
     <div class="tenders" role="group" aria-label=${texts.paidBy}>
       ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.tenders[name]}</button>`)}
       ${state.features && !offered.length && html`<p class="note warn">${texts.noTender}</p>`}

@@ -44,7 +44,7 @@ function SignInForm({ email = "", onDone, children }) {
     ${error && html`<${Failure} error=${error} />`}
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
       defaultValue=${email} autocapitalize="none" spellcheck=${false} />
-    <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required autocomplete="current-password" />
+    <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required autocomplete="current-password" autofocus=${Boolean(email)} />
     <div class="actions"><button class="main" disabled=${isBusy}>${texts.signIn.button}</button>${children}</div>
   </form>`;
 }

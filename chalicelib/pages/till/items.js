@@ -3,13 +3,12 @@ import { Dialog } from "../kit/dialogs.js";
 import { format, typedAmount } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
-import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
+import { byGroup, isBarcode, matching, quantityOf, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
-import { add } from "./sale.js";
+import { add, change, sale } from "./sale.js";
 import { texts } from "texts";
 import { currencyOf, till } from "./till.js";
 
-const MIN_BARCODE = 8;
 const MIN_SCAN = 4; // characters of a barcode or code
 const MAX_GAP_MS = { scanner: 60, barcode: 150 }; // between two keys; nobody types the digits of a barcode by chance
 const MANY = 12; // items, from which on the groups are offered
@@ -34,26 +33,40 @@ function choose(item) {
   else if (!add(lineOf(item, minorOf(String(item.Price), digits)))) ask({ item, isTooMuch: true });
 }
 
-// The keys of a scanner come fast. Return the item of a burst that ended, or undefined; `before` was shown before the burst.
-const burst = { text: "", at: -Infinity, isSlow: false, before: undefined };
-export function listen(event, before) {
+// The keys of a scanner come fast. For a burst that ended, return the action that follows; else undefined. The typed
+// figures and the field are then as they were before the burst, and a barcode that no item has changes nothing.
+const burst = { text: "", at: -Infinity, isSlow: false };
+export function listen(event, figures) {
   const gap = event.timeStamp - burst.at;
   const isBurst = gap < MAX_GAP_MS.barcode;
-  if (event.key === "Enter" && isBurst && burst.text.length >= MIN_SCAN) {
-    const item = scanned(itemsOf(till()), burst.text);
-    burst.at = -Infinity;
-    return item && (burst.text.length >= MIN_BARCODE || !burst.isSlow) && { before: burst.before, choose: () => choose(item) };
-  }
+  if (event.key === "Enter" && isBurst) return ended(event.target);
   if (event.key.length > 1) return undefined;
-  if (!isBurst) Object.assign(burst, { text: "", isSlow: false, before: before() });
+  if (!isBurst) Object.assign(burst, { text: "", isSlow: false, figures, value: event.target.value });
   Object.assign(burst, { text: burst.text + event.key, at: event.timeStamp, isSlow: burst.isSlow || (burst.text && gap > MAX_GAP_MS.scanner) });
   return undefined;
 }
 
-function AskedItem({ item, isTooMuch, currency, digits, onClose }) {
+function ended(field) {
+  const { text, isSlow, figures, value } = burst;
+  burst.at = -Infinity;
+  const item = text.length >= MIN_SCAN && (isBarcode(text) || !isSlow) ? scanned(itemsOf(till()), text) : undefined;
+  if (!item && (!isBarcode(text) || field.id === "search")) return undefined; // the search says that it finds nothing
+  return () => {
+    if (typeof field.value === "string") {
+      field.value = value ?? ""; // the first key may have moved the focus to the field
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (document.querySelector("dialog")) return; // it asks for something first
+    if (document.querySelector(".keys") && !sale().result) change({ figures });
+    if (item) choose(item);
+    else ask({ unknown: text });
+  };
+}
+
+function AskedItem({ item, unknown, isTooMuch, currency, digits, onClose }) {
   const form = useRef(null);
   const [problems, setProblems] = useState({});
-  if (isTooMuch) return html`<${Dialog} title=${item.Title} onClose=${onClose}><p>${texts.tooMuch}</p><div class="actions"><button type="button" autofocus onClick=${onClose}>${texts.done}</button></div><//>`;
+  if (unknown || isTooMuch) return html`<${Dialog} title=${unknown ?? item.Title} onClose=${onClose}><p>${unknown ? texts.noItem : texts.tooMuch}</p><div class="actions"><button type="button" autofocus onClick=${onClose}>${texts.done}</button></div><//>`;
   const submit = (event) => {
     event.preventDefault();
     const typed = form.current.elements;
@@ -81,10 +94,13 @@ export function Asked({ currency, digits }) {
   return asked && html`<${AskedItem} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`;
 }
 
-const Item = ({ item, currency }) => html`<button type="button" class="item" onClick=${() => choose(item)}>
-  <span>${item.Title}</span> <small>${item.Price === null ? texts.anyPrice : `${format(item.Price, currency)}${item.Unit ? ` / ${item.Unit}` : ""}`}</small></button>`;
+const Item = ({ item, sold, currency }) => html`<button type="button" class="item" onClick=${() => choose(item)}>
+  <span>${item.Title}</span> <small>${item.Price === null ? texts.anyPrice : `${format(item.Price, currency)}${item.Unit ? ` / ${item.Unit}` : ""}`}</small>
+  ${sold > 0 && html`<b class="badge">${sold}</b>`}</button>`;
 
-export function Items({ state, sale, currency }) {
+const hold = (event) => event.preventDefault(); // the focus stays, so that Enter goes on
+
+export function Items({ state, sale: shown, currency }) {
   const [typed, type] = useState("");
   const [group, setGroup] = useState(null);
   const items = itemsOf(state);
@@ -97,14 +113,15 @@ export function Items({ state, sale, currency }) {
     type("");
     choose(item);
   };
+  const soldOf = (item) => (shown.result ? 0 : shown.lines.filter((line) => line.code === item.Code).reduce((sum, line) => sum + Number(line.quantity), 0));
   const chip = (name, words) => html`<button type="button" key=${words} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
   return html`<section class="items" aria-label=${texts.items}>
-    ${!sale.result && html`<h1 class="unseen">${texts.items}</h1>`}
+    ${!shown.result && html`<h1 class="unseen">${texts.items}</h1>`}
     <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}
       onInput=${(event) => type(event.target.value)} /></form>
     ${items.length > MANY && groups.length > 1 && !typed && html`<div class="chips" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}
     ${byGroup(found).map(([name, held]) => html`<div key=${name} role="group" aria-label=${name || texts.items}>
-      ${name && html`<h2>${name}</h2>`}<div class="grid">${held.map((item) => html`<${Item} key=${item.Code} item=${item} currency=${currency} />`)}</div></div>`)}
+      ${name && html`<h2>${name}</h2>`}<div class="grid" onMouseDown=${hold}>${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} />`)}</div></div>`)}
     ${!found.length && html`<p class="empty" role="status">${texts.noItem}</p>`}
   </section>`;
 }

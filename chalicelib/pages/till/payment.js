@@ -10,14 +10,14 @@ import { Signature } from "./signature.js";
 import { texts } from "texts";
 import { ask } from "./till.js";
 
-const NOTES = [10, 20, 50, 100, 200, 500, 1000]; // roundings of cash that customers hand over
-const MAX_NOTES = 3;
+const NOTES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+const MAX_NOTES = 6;
 const isTouched = matchMedia("(pointer: coarse)").matches; // there a keyboard on the screen would hide the notes
 
-// The exact sum, and amounts that a customer is likely to hand over: the sum rounded up to notes.
+// The exact sum, and amounts that a customer is likely to hand over: the sum rounded up to notes of its size.
 function handed(minor, digits) {
-  const unit = 10 ** digits;
-  const rounded = NOTES.map((note) => Math.ceil(minor / (note * unit)) * note * unit);
+  const notes = NOTES.map((note) => note * 10 ** digits).filter((note) => note > minor / 50 && note < minor * 10);
+  const rounded = notes.map((note) => Math.ceil(minor / note) * note);
   return [minor, ...[...new Set(rounded)].filter((one) => one > minor).slice(0, MAX_NOTES)];
 }
 

@@ -164,6 +164,7 @@ export class Queue {
   // Somebody signed in: the answer to the session before says nothing about this one.
   signedIn() {
     this.#problem = null;
+    this.onChange();
     return this.hurry();
   }
 

@@ -34,10 +34,12 @@ function ownText(sale) {
   const money = (amount) => format(amount, draft.currency);
   const change = changeOf(sale);
   const goods = (draft.lines ?? []).map((one) =>
-    line(`${format(one.quantity)}${one.unit ? ` ${one.unit}` : ""} × ${one.title}`, format(decimal(one.minor, draft.digits))));
+    line(`${format(one.quantity)} × ${one.title}`, format(decimal(one.minor, draft.digits))));
+  const rounding = goods.length && draft.minor - draft.lines.reduce((sum, one) => sum + one.minor, 0);
   const lines = [
     till().session.me.ClientName, "", texts.receipt.title, "", line(texts.receipt.number, number), timeOf(sale), draft.description,
-    ...(goods.length ? [rule, ...goods] : []), rule,
+    ...(goods.length ? [rule, ...goods] : []),
+    rounding ? line(texts.receipt.rounding, format(decimal(rounding, draft.digits))) : null, rule,
     line(texts.receipt.total, money(amountOf(sale))),
     change && line(texts.receipt.received, money(decimal(draft.receivedMinor, draft.digits))),
     change && line(texts.receipt.change, money(change)),

@@ -1,10 +1,12 @@
 // The result of a sale, until the next one begins. It changes when the service's answer comes later.
+import { useAct } from "../kit/dialogs.js";
 import { format } from "../kit/money.js";
-import { Money } from "../kit/parts.js";
+import { Failure, Money } from "../kit/parts.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, changeOf } from "./receipt.js";
 import { MAX_QUEUED, Means, decimal, shownState } from "./rules.js";
-import { nextSale, payAnotherWay, takeWithoutReceipt, tookNothing } from "./sale.js";
+import { nextSale, payAnotherWay, sign, takeWithoutReceipt, tookNothing } from "./sale.js";
+import { Signature } from "./signature.js";
 import { isWaiting } from "./store.js";
 import { texts } from "texts";
 import { saleOf } from "./till.js";
@@ -35,6 +37,15 @@ function useStored(result, revision) {
 export const Busy = ({ result, currency, digits }) => html`<section class="result"><div class="outcome"><p class="sum"><${Money} amount=${decimal(result.minor, digits)} currency=${currency} /></p>
   <p role="status">${texts.taking}</p></div></section>`;
 
+// The customer signs for a payment that the bank approved.
+function Owed({ sold }) {
+  const [picture, setPicture] = useState(null);
+  const { act, isBusy, error } = useAct(() => sign(sold, picture));
+  return html`<section class="card"><p>${texts.owesSignature}</p>${error && html`<${Failure} error=${error} />`}
+    <${Signature} onDrawn=${setPicture} />
+    ${picture && html`<button type="button" disabled=${isBusy} onClick=${act}>${texts.keepSignature}</button>`}</section>`;
+}
+
 export function Result({ result, state }) {
   const stored = useStored(result, state.revision);
   const button = useRef(null);
@@ -56,6 +67,7 @@ export function Result({ result, state }) {
       ${texts.explained[name] && html`<p>${texts.explained[name]}</p>`}
       ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
     </div>
+    ${stored?.owesSignature && html`<${Owed} sold=${stored} />`}
     <div class="actions">
       ${result.refused?.means === Means.NO_RECEIPT && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
       ${isNothing && html`<button type="button" onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}

@@ -20,6 +20,7 @@ const MAX_AGE_MS = 364 * DAY_MS; // the service takes an offline sale within a y
 const PAUSES_S = [4, 8, 15];
 const MAX_PAUSE_S = 60;
 
+const SIGNATURE_OWED = 401; // Substate of a payment that is complete with the customer's signature
 const NOT_ATTEMPTED = ErrorCode.DEPENDENCY_UNAVAILABLE; // nothing was sent to the bank, and the ID is used up
 const NOT_ABOUT_THE_SALE = new Set([ErrorCode.MEDIA_TYPE, ErrorCode.METHOD_NOT_ALLOWED, ErrorCode.UNKNOWN_PATH]);
 const NOT_ALLOWED = new Set([ErrorCode.ROLE_MAY_NOT, ErrorCode.NOT_THE_CALLER]);
@@ -65,7 +66,7 @@ function answered(id, body) {
   const hasNoReceipt = findingsOf(body).some((one) => one.Type === WARNING && isOfReceipt(one));
   return {
     means: Means.PAID, invoice: Transaction?.Invoice ?? null, canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP),
-    ...(hasNoReceipt && { hasNoReceipt }),
+    ...(hasNoReceipt && { hasNoReceipt }), ...(Transaction?.Substate === SIGNATURE_OWED && { owesSignature: true }),
   };
 }
 
@@ -183,8 +184,8 @@ export function settled(sale, verdict, now) {
   const { receipt, signature, ...draft } = sale.draft; // the device needs the payer's address and signature no longer
   const facts = { draft, queued: undefined, request: undefined, answeredAt: now };
   if (means === Means.PAID) {
-    const { invoice, canReturn, hasNoReceipt = sale.hasNoReceipt } = verdict;
-    return { ...facts, state: State.PAID, invoice, canReturn, hasNoReceipt };
+    const { invoice, canReturn, owesSignature, hasNoReceipt = sale.hasNoReceipt } = verdict;
+    return { ...facts, state: State.PAID, invoice, canReturn, owesSignature, hasNoReceipt };
   }
   const reason = { code: verdict.code, message: verdict.message, findings: verdict.findings };
   if (sale.isShownPaid) return { state: State.PARKED, reason };

@@ -4,9 +4,9 @@ import { address } from "../kit/route.js";
 import { useLayoutEffect, useState } from "../kit/view.js";
 import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore } from "./basket.js";
 import { Refused } from "./queue.js";
-import { MAX_FIGURES, State } from "./rules.js";
+import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language, texts } from "texts";
-import { keepBasket, queue, saleOf, till } from "./till.js";
+import { ask, change as changeSale, keepBasket, queue, saleOf, till } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
@@ -121,6 +121,13 @@ async function taken(draft) {
 export function payAnotherWay() {
   const { basket, sale: sold } = made.result;
   change(isEmpty(basket) ? sold.draft.basket : basket);
+}
+
+// Send the signature of a payment that owes it: the same request again, with the picture.
+export async function sign(sold, picture) {
+  const body = { ...requestOf(sold), Files: [{ FileType: "SIGNATURE", FileCode: picture }] };
+  if (!await ask("POST", "payment/submit", body)) throw new Error(texts.errors.noAnswer);
+  await changeSale(sold.id, { owesSignature: undefined });
 }
 
 export const takeWithoutReceipt = () => take({ ...made.result.draft, receipt: undefined });

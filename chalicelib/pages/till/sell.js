@@ -8,28 +8,30 @@ import { Asked, Items, itemsOf, listen } from "./items.js";
 import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
-import { change, press, sale, useSale } from "./sale.js";
+import { press, sale, useSale } from "./sale.js";
 import { texts } from "texts";
 import { currencyOf, tenders, till } from "./till.js";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 
+const FRESH_MS = 700;
 let entry = null; // "items" or "amount", which somebody chose
 
 // The keyboard: the keys of the pad, a search, a scanner, Enter and Escape.
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
-  if (event.key === "Escape") escape(event);
-  if (!document.querySelector(".counter")) return;
-  const { figures, received, result } = sale();
-  const scan = listen(event, () => ({ figures: result ? "" : figures, received }));
-  if (scan) {
-    event.preventDefault();
-    if (isInField(event)) event.target.value = "";
-    if (!sale().result) change(scan.before);
-    scan.choose();
-  } else if (!isInField(event)) typed(event);
+  if (event.ctrlKey || event.metaKey || event.altKey || !document.querySelector(".counter, .sales, .day")) return;
+  const { figures, result } = sale();
+  const scan = document.querySelector(".counter") && listen(event, result ? "" : figures);
+  const isHeld = event.key === "Enter" && (event.repeat || isFresh(result));
+  if (scan || isHeld) event.preventDefault();
+  if (scan) scan();
+  else if (isHeld || document.querySelector("dialog")) return;
+  else if (event.key === "Escape") escape(event);
+  else if (!isInField(event) && document.querySelector(".counter")) typed(event);
 }, { capture: true });
+
+// The result has just come: a second Enter would hide the change.
+const isFresh = (result) => Boolean(result) && (result.state === "busy" || Date.now() - result.shownAt < FRESH_MS);
 
 // A double tap on a note or button that took the payment is no key of the next sale.
 addEventListener("click", (event) => {

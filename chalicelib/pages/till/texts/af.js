@@ -78,6 +78,9 @@ export const af = {
   clear: "Vee uit",
   quantity: (unit) => `Hoeveelheid (${unit})`,
   times: (quantity, price) => `${quantity} × ${price}`,
+  linesOf: (count) => (count === 1 ? "1 reël" : `${count} reëls`),
+  owesSignature: "Die bank wil die kliënt se handtekening vir hierdie betaling hê.",
+  keepSignature: "Stuur die handtekening",
   discountOn: (title) => `Afslag: ${title}`,
   amount: "Bedrag",
   pad: "Bedragsleutels",
@@ -190,5 +193,5 @@ export const af = {
     offline: "Sonder verbinding is daar geen syfers van die diens nie.",
     made: (time) => `Gemaak ${time}`,
   },
-  receipt: { title: "Kwitansie", number: "Nommer", received: "Ontvang", change: "Kleingeld", total: "Totaal" },
+  receipt: { title: "Kwitansie", number: "Nommer", received: "Ontvang", change: "Kleingeld", total: "Totaal", rounding: "Afronding" },
 };

@@ -78,6 +78,9 @@ export const en = {
   clear: "Clear",
   quantity: (unit) => `Quantity (${unit})`,
   times: (quantity, price) => `${quantity} × ${price}`,
+  linesOf: (count) => (count === 1 ? "1 line" : `${count} lines`),
+  owesSignature: "The bank wants the customer's signature for this payment.",
+  keepSignature: "Send the signature",
   discountOn: (title) => `Discount: ${title}`,
   amount: "Amount",
   pad: "Amount keys",
@@ -190,5 +193,5 @@ export const en = {
     offline: "Without connection there are no figures of the service.",
     made: (time) => `Made ${time}`,
   },
-  receipt: { title: "Receipt", number: "Number", received: "Received", change: "Change", total: "Total" },
+  receipt: { title: "Receipt", number: "Number", received: "Received", change: "Change", total: "Total", rounding: "Rounding" },
 };
