@@ -121,11 +121,11 @@ def test_the_button_of_a_return_names_the_typed_amount(shop: Shop, store: Store)
     shop.button("Return…").click()
     expect(shop.page.get_by_label("Amount")).to_have_value("2,500.00")
     for typed, named in {
-        "12": "R\u00a012",
+        "12": "R\u00a012.00",
         "1 163,58": "R\u00a01,163.58",
         "1,163.58": "R\u00a01,163.58",
-        "1,163": "R\u00a01,163",
-        "R 0,5": "R\u00a00.5",
+        "1,163": "R\u00a01,163.00",
+        "R 0,5": "R\u00a00.50",
     }.items():
         shop.page.get_by_label("Amount").fill(typed)
         expect(shop.give_back()).to_have_text(f"Return {named}")

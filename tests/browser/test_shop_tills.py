@@ -68,7 +68,7 @@ def test_a_new_cashier_sells_at_once(shop: Shop, store: Store) -> None:
     email = an_email()
     shop.button("New till").click()
     dialog = shop.page.get_by_role("dialog")
-    create = dialog.get_by_role("button", name="Create")
+    create = dialog.get_by_role("button", name="Save")
     for name, text in {"Name": "Market till", "E-mail": store.till[0], "Phone": "12", "Password": PASSWORD}.items():
         dialog.get_by_label(name, exact=True).fill(text)
     dialog.get_by_label("Number of the terminal").fill("MARKET-1")
@@ -110,7 +110,7 @@ def test_the_first_till_of_a_shop_asks_where_its_terminal_stands(visit_by_phone:
         dialog.get_by_label(name, exact=True).fill(text)
     dialog.get_by_label("Province or region").select_option("Western Cape")
     assert (shop.visit.violations(), shop.visit.overflow()) == ([], 0)
-    dialog.get_by_role("button", name="Create").click()
+    dialog.get_by_role("button", name="Save").click()
 
     expect(dialog.get_by_text("Kiosk can sell now.")).to_be_focused()
     assert post(stage, "/api/v1/payment/submit", a_body(), (email, PASSWORD)).error == (200, 0)

@@ -123,7 +123,11 @@ def test_a_price_and_a_quantity_are_typed_at_the_sale(till: Till) -> None:
     has_state(till, "paid")
 
     (paid,) = till.seller.payments()
-    assert (paid["Amount"], paid["Description"], paid["HasSignature"]) == (Decimal("297.50"), "Ann Smith", True)
+    assert (paid["Amount"], paid["Description"], paid["HasSignature"]) == (
+        Decimal("297.50"),
+        "Ann Smith · Repair, Olives",
+        True,
+    )
 
 
 def test_a_search_and_a_scanner_find_items(till: Till) -> None:

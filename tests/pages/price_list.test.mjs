@@ -59,6 +59,7 @@ for (const [text, expected] of [
   ["Code;Title;Price\na;Tea;1.234,50\n", "2 Price price"],
   ["Code,Title,Price\na,Tea,-1\n", "2 Price price"],
   ["Code,Title,Price\na,Tea,1.005\n", "2 Price decimals"],
+  ["Code;Title;Price\na;Tea;1,500\n", "2 Price decimals"], // a thousand and a half, or one rand fifty
   ["Code,Title,Barcode\na,Tea,6.00124E+12\n", "2 Barcode barcode"],
   ["Code,Title,Barcode\na,Tea,6001240100012\n", "2 Barcode barcode"],
   ["Code,Title,Barcode\na,Tea,036000291452\nb,Tea,0036000291452\n", "3 Barcode twice"],

@@ -66,6 +66,7 @@ function problemWith(amount, payment) {
 // `onStale`: the payment has changed since it was shown, so the return was refused.
 export function ReturnDialog({ payment, onClose, onAnswered, onStale }) {
   const { CurrencyID: currency } = payment;
+  const write = (sum) => format(sum, currency, payment.Format.CurrencyE);
   const [attempt, setAttempt] = useState(unfinished(payment.ID));
   const [typed, type] = useState(format(attempt?.amount ?? payment.AmountEff));
   const [error, setError] = useState(null);
@@ -108,14 +109,14 @@ export function ReturnDialog({ payment, onClose, onAnswered, onStale }) {
     <p>${texts.return.remains(format(payment.AmountEff, currency))}</p>
     ${byHand(payment) && html`<p class="note warn">${byHand(payment)}</p>`}
     <form ref=${form} onSubmit=${submit} novalidate>
-      ${attempt && html`<p class="note warn">${texts.return.again(format(attempt.amount, currency))}</p>`}
+      ${attempt && html`<p class="note warn">${texts.return.again(write(attempt.amount))}</p>`}
       ${error && !problem && html`<${Failure} error=${error} />`}
       <${Field} id="reason" name="reason" label=${texts.return.reason} hint=${texts.return.reasonHint} autocomplete="off"
         maxlength=${MAX_REASON} defaultValue=${attempt?.body.BasicReverseTran.Description ?? ""} readonly=${Boolean(attempt)} />
       <${Field} id="amount" name="amount" label=${texts.return.amount} inputmode="decimal" autocomplete="off" required autofocus
         defaultValue=${typed} onInput=${(event) => type(event.target.value)} readonly=${Boolean(attempt)} problem=${problem} />
       <div class="actions">
-        <button class="main" disabled=${isBusy}>${isBusy ? texts.return.busy : texts.return.button(isAmount || attempt ? format(amount, currency) : "")}</button>
+        <button class="main" disabled=${isBusy}>${isBusy ? texts.return.busy : texts.return.button(isAmount || attempt ? write(amount) : "")}</button>
         <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>
@@ -124,7 +125,7 @@ export function ReturnDialog({ payment, onClose, onAnswered, onStale }) {
 
 export function Unfinished({ payment, attempt, hidden, onAgain }) {
   return html`<div class="note warn" role="status" hidden=${hidden}>
-    <p>${texts.return.lost(format(attempt.amount, payment.CurrencyID))}</p>
+    <p>${texts.return.lost(format(attempt.amount, payment.CurrencyID, payment.Format.CurrencyE))}</p>
     <button type="button" onClick=${onAgain}>${texts.return.ask}</button>
   </div>`;
 }

@@ -34,9 +34,10 @@ const styleOf = (currency) => (currency ? { style: "currency", currency, currenc
 const partOf = (format, number, type) => format.formatToParts(number).find((one) => one.type === type)?.value;
 const signOf = (currency) => partOf(new Intl.NumberFormat(language, styleOf(currency)), 0, "currency");
 
-// An amount in the form of the receipts: the language's marks, after the sign of the currency and a space.
-export function format(amount, currency) {
-  const { digits } = parts(amount);
+// An amount in the form of the receipts: the language's marks, after the sign of the currency and a space. A typed amount
+// has at least the decimals of its currency.
+export function format(amount, currency, atLeast = 0) {
+  const digits = Math.max(parts(amount).digits, atLeast);
   const fractions = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   const number = new Intl.NumberFormat(language, fractions).format(isNegative(amount) ? negative(amount) : String(amount));
   return `${isNegative(amount) ? "-" : ""}${currency ? `${signOf(currency)}\u00a0` : ""}${number}`;

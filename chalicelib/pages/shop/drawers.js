@@ -1,5 +1,6 @@
 // The drawers of a day: the cash that each till should hold, and the cash that was counted.
 import { call } from "../kit/api.js";
+import { formatTime } from "../kit/dates.js";
 import { difference, format, isNegative, isZero } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
 import { account, isManager } from "../kit/session.js";
@@ -24,7 +25,7 @@ function Drawer({ drawer }) {
       ${line(names.float, drawer.Float)}
       ${line(names.cash, drawer.Cash)}
       ${line(names.expected, drawer.Expected)}
-      ${line(names.counted, drawer.Counted)}
+      ${line(drawer.CountedAt ? names.countedAt(formatTime(drawer.CountedAt)) : names.counted, drawer.Counted)}
       ${drawer.Difference !== null && line(names.difference, drawer.Difference, "sum")}
       ${!isZero(drawer.ReturnedByOthers) && line(names.byOthers, drawer.ReturnedByOthers)}
     </dl>

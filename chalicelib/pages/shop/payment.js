@@ -13,6 +13,7 @@ import { address, goBackTo } from "../kit/route.js";
 import { merchant, session } from "../kit/session.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
+const FORBIDDEN = 403;
 
 const listed = (facts, kind) => facts.filter(([, value]) => value).map(([name, value]) =>
   html`<div key=${name} class=${kind}><dt>${name}</dt><dd>${value}</dd></div>`);
@@ -66,8 +67,14 @@ function Return({ one, payment }) {
   </a></li>`;
 }
 
+// Another agent made the return. The payment says how much was given back.
+function orNone(refusal) {
+  if (refusal.status !== FORBIDDEN) throw refusal;
+  return [];
+}
+
 function Returns({ payment }) {
-  const state = useLoaded(() => returnsOf(payment), `${payment.ID} ${payment.AmountRvs} ${payment.CountRvs}`);
+  const state = useLoaded(() => returnsOf(payment).catch(orNone), `${payment.ID} ${payment.AmountRvs} ${payment.CountRvs}`);
   return html`<section class="card rows returns"><h2>${texts.returns}</h2>
     <${Loaded} state=${state}>${(returns) => html`
       <ul>${returns.map((one) => html`<${Return} key=${one.ID} one=${one} payment=${payment} />`)}</ul>

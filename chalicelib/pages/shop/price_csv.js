@@ -1,5 +1,5 @@
 // The items of a price list as CSV (RFC 4180). The written text is read again unchanged.
-import { FIELDS, plain } from "./price_changes.js";
+import { FIELDS } from "./price_changes.js";
 
 export const MOST_BYTES = 256 * 1024;
 const MOST_ITEMS = 500;
@@ -65,7 +65,7 @@ function valueOf(field, cell, { mark, taxes, digits }) {
   if (field !== "Price") return text;
   const price = mark === ";" ? text.replace(",", ".") : text;
   if (!/^\d+(\.\d+)?$/.test(price)) return { code: "price" };
-  return (plain(price).split(".")[1] ?? "").length > digits ? { code: "decimals" } : price;
+  return (price.split(".")[1] ?? "").length > digits ? { code: "decimals" } : price;
 }
 
 const isWrong = (value) => value !== null && typeof value === "object";

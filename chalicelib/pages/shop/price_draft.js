@@ -4,9 +4,10 @@ import { Refusal, call } from "../kit/api.js";
 import { typedAmount } from "../kit/money.js";
 import { merchant, session } from "../kit/session.js";
 import { countOf, difference, FIELDS, TAX_FIELDS } from "./price_changes.js";
-import { texts } from "texts";
+import { language, texts } from "texts";
 
 const FORMAT = 3; // the code of a finding
+const DECIMALS = 7;
 const path = () => `merchant/${merchant().ClientID}/pricelist`;
 const place = () => `prices.${session().me.AgentID}.${merchant().ClientID}`;
 
@@ -39,6 +40,9 @@ export function keep(draft) {
 
 const unkeyed = ({ key, ...one }) => one;
 
+// The decimals of the merchant's currency.
+export const digits = () => new Intl.NumberFormat(language, { style: "currency", currency: merchant().CurrencyID ?? "ZAR" }).resolvedOptions().maximumFractionDigits;
+
 // An entry as the service takes it: a number as a decimal text, an empty text as null.
 function sent({ key, ...one }) {
   const entry = Object.fromEntries(Object.entries(one).map(([field, value]) => [field, value === "" ? null : value]));
@@ -49,11 +53,18 @@ function sent({ key, ...one }) {
 // Entries as files have them.
 export const entries = (all) => all.map((one) => ({ ...unkeyed(one), ...("Price" in one ? { Price: sent(one).Price ?? one.Price } : {}) }));
 
+// A price of 1.500 may be a thousand and a half to the person, so its decimals count as they were typed.
+function codeOf(field, number) {
+  if (number === null) return FORMAT;
+  return field === "Price" && (number.split(".")[1] ?? "").length > digits() ? DECIMALS : undefined;
+}
+
 // A typed number that is none would be sent as null, which means something else.
 function notNumbers(draft) {
   return ["Items", "Taxes"].flatMap((kind) => draft[kind].flatMap((one, number) => ["Price", "Rate"]
-    .filter((field) => ![null, undefined, ""].includes(one[field]) && sent(one)[field] === null)
-    .map((field) => ({ Property: `${kind}[${number}].${field}`, Code: FORMAT }))));
+    .filter((field) => ![null, undefined, ""].includes(one[field]))
+    .map((field) => ({ Property: `${kind}[${number}].${field}`, Code: codeOf(field, sent(one)[field]) }))
+    .filter(({ Code }) => Code)));
 }
 
 // Store the draft and return the stored list, or throw a Refusal.

@@ -2,7 +2,7 @@
 import { format, typedAmount } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
-import { fieldsOf } from "./price_draft.js";
+import { digits, fieldsOf } from "./price_draft.js";
 import { texts } from "texts";
 import { html, useEffect, useMemo, useRef } from "../kit/view.js";
 
@@ -11,7 +11,7 @@ export const nameOf = (one) => one.Title || one.Name || one.Code || texts.prices
 export function priceOf(price) {
   if (price === null || price === undefined || price === "") return texts.prices.typed;
   const amount = typedAmount(String(price), merchant().CurrencyID);
-  return amount === null ? String(price) : format(amount, merchant().CurrencyID);
+  return amount === null ? String(price) : format(amount, merchant().CurrencyID, digits());
 }
 
 export function rateOf(rate) {

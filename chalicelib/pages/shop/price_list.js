@@ -8,16 +8,15 @@ import { isManager, merchant } from "../kit/session.js";
 import { merged, TAX_FIELDS } from "./price_changes.js";
 import { MOST_BYTES, read, write } from "./price_csv.js";
 import { Changed, Preview, WrongFile } from "./price_dialogs.js";
-import { changesOf, draftOf, entries, keep, kept, load, problemsOf, save } from "./price_draft.js";
+import { changesOf, digits, draftOf, entries, keep, kept, load, problemsOf, save } from "./price_draft.js";
 import { Entries, matching, nameOf } from "./price_entries.js";
-import { language, texts } from "texts";
+import { texts } from "texts";
 import { html, useEffect, useState } from "../kit/view.js";
 
 const NEW = {
   Items: { Code: null, Title: null, Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true },
   Taxes: { Code: null, Name: null, Rate: null },
 };
-const digits = () => new Intl.NumberFormat(language, { style: "currency", currency: merchant().CurrencyID ?? "ZAR" }).resolvedOptions().maximumFractionDigits;
 
 function download(items) {
   const link = document.createElement("a");
@@ -65,10 +64,17 @@ function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, ope
     ${error && !isShown && html`<${Failure} error=${refusal} />`}
     <p role="status">${count ? names.unsaved(formatCount(count)) : said || names.allSaved}</p>
     <div class="actions">
-      <button type="button" class="main" disabled=${isBusy} onClick=${act}>${names.save}</button>
+      <button type="button" class="main" disabled=${isBusy || !count} onClick=${act}>${names.save}</button>
       ${count > 0 && html`<button type="button" onClick=${discard}>${names.discard}</button>`}
     </div>
   </div>`;
+}
+
+// The tax that most items have: a new one probably has it as well.
+function usualTax(items) {
+  const counts = new Map();
+  for (const { TaxCode: code } of items) counts.set(code ?? null, (counts.get(code ?? null) ?? 0) + 1);
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? null;
 }
 
 // The draft, and the functions that change it. Each change is kept on the device.
@@ -88,7 +94,7 @@ function useDraft(stored) {
   }, [draft]);
   const replace = (kind, all) => setDraft({ ...draft, [kind]: all });
   const add = (kind) => {
-    const next = draftOf(draft.base, { ...draft, [kind]: [...draft[kind], NEW[kind]] });
+    const next = draftOf(draft.base, { ...draft, [kind]: [...draft[kind], { ...NEW[kind], ...(kind === "Items" && { TaxCode: usualTax(draft.Items) }) }] });
     setDraft(next);
     open({ kind, key: next[kind].at(-1).key });
   };

@@ -40,7 +40,7 @@ function SignInForm({ email = "", onSignedIn, children }) {
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
       defaultValue=${email} autocapitalize="none" spellcheck=${false} />
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required
-      autocomplete="current-password" />
+      autocomplete="current-password" autofocus=${Boolean(email)} />
     <div class="actions">
       <button class="main" disabled=${isBusy}>${texts.signIn.button}</button>
       ${children}

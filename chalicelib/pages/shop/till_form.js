@@ -178,7 +178,7 @@ function Form({ all, save, onClose }) {
     <${Checks} legend=${names.may} names=${Object.keys(RIGHTS)} isOn=${(name) => Rights.includes(RIGHTS[name])} isDisabled=${isOwn}>
       ${isOwn && html`<small>${names.ownRights}</small>`}<//>
     <div class="actions">
-      <button class="main" disabled=${isBusy}>${shown ? names.save : names.createButton}</button>
+      <button class="main" disabled=${isBusy}>${names.save}</button>
       <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
     </div>
   </form>`;

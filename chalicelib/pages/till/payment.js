@@ -12,6 +12,7 @@ import { ask } from "./till.js";
 
 const NOTES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 const MAX_NOTES = 6;
+const MAX_TITLES = 120; // characters
 const isTouched = matchMedia("(pointer: coarse)").matches; // there a keyboard on the screen would hide the notes
 
 // The exact sum, and amounts that a customer is likely to hand over: the sum rounded up to notes of its size.
@@ -41,8 +42,11 @@ function receivedOf(sale, due, currency, digits) {
   return text === null || isNegative(text) || minorOf(text, digits) === null ? null : text;
 }
 
+// The titles of the goods, by which lists and searches find a sale.
+const titlesOf = ({ lines }) => lines.map((line) => line.title).join(", ").slice(0, MAX_TITLES);
+
 const draftOf = (sale, tender, minor) => ({
-  tender, minor, description: descriptionOf([tender === "onAccount" && sale.customer.trim(), sale.description.trim()].filter(Boolean).join(" · ")),
+  tender, minor, description: descriptionOf([tender === "onAccount" && sale.customer.trim(), sale.description.trim() || titlesOf(sale)].filter(Boolean).join(" · ")),
   ...(tender === "onAccount" && sale.signature && { signature: sale.signature }), ...(tender === "linkedCard" && { linkedCard: sale.card }),
 });
 

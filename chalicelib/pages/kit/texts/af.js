@@ -73,7 +73,7 @@ export const af = {
       7: "Die geld moet op die ander terminaal teruggegee word: hier word dit net aangeteken.",
       8: "Geen kontant word uitbetaal nie: die geld gaan terug by wat die klant vooruit betaal het.",
       9: "Geen kontant word uitbetaal nie: die klant skuld soveel minder.",
-      10: "Neem die kontant uit die laai.",
+      10: "Neem die kontant uit jou eie laai: die teruggawe tel daar.",
     },
     unknown: (amount) => `Die bank het nog nie gesê of ${amount} teruggegee is nie. Moenie dit weer teruggee nie.`,
     declined: (message) => `Niks is teruggegee nie. ${message}`,

@@ -73,7 +73,7 @@ export const en = {
       7: "The money must be given back on the other terminal: here it is only noted.",
       8: "No cash is paid out: the money goes back to the customer's prepayment.",
       9: "No cash is paid out: the customer owes that much less.",
-      10: "Take the cash out of the drawer.",
+      10: "Take the cash out of your own drawer: the return counts there.",
     },
     unknown: (amount) => `The bank has not said yet whether ${amount} was given back. Do not return it again.`,
     declined: (message) => `Nothing was given back. ${message}`,
