@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record
 
+ZONE = {"within": range(-12, 15)}  # the hours of a stored zone
+
 
 def zone_of(requested: int | None, merchant: int) -> int:
     """Return the zone of a request's times, in hours: the GMT in the request, else its merchant's."""

@@ -1,10 +1,12 @@
 """A merchant (the specification also says client), its terminals and their groups."""
 
 from collections.abc import Mapping
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE, MobileSettings, Moments, PrinterSettings
+from chalicelib.domain.business_days import ZONE
 from chalicelib.domain.money import Currency
 from chalicelib.domain.price_list import Tax
 from chalicelib.errors import Check, ErrorCode, Finding, missing
@@ -67,7 +69,7 @@ class Merchant(Record):
     longitude: Decimal
     country: str
     country_code: str
-    gmt: int
+    gmt: int = field(metadata=ZONE)
     language: str
     groups: tuple[TerminalGroup, ...]
     created_at: datetime

@@ -1,11 +1,13 @@
 """Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
 from collections.abc import Iterable
+from dataclasses import field
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from chalicelib.record import Record
 
 MAX_MINOR = 10**12  # the largest amount of one payment, in minor units
+AMOUNT = {"within": range(MAX_MINOR + 1)}  # a stored amount
 MAX_SHIFT = 100  # decimals: more are too many without a division
 EXACT = Context(prec=64, Emin=-999999, Emax=999999)  # more digits than a request can have, so nothing is rounded
 # The smallest coin in use, in minor units, of currencies whose smaller coins are gone: cash sums are rounded to it.
@@ -33,7 +35,7 @@ class Currency(Record):
 
     code: str
     number: str
-    digits: int
+    digits: int = field(metadata={"within": range(5)})
 
     @property
     def sign(self) -> str:

@@ -8,8 +8,9 @@ from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import IntEnum, StrEnum
 
+from chalicelib.domain.business_days import ZONE
 from chalicelib.domain.merchant import MerchantSnapshot
-from chalicelib.domain.money import Currency, rounded, smallest_coin
+from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
 from chalicelib.domain.taxes import TaxAmount
@@ -380,10 +381,10 @@ class Transaction(Record):
     input_type: InputType
     acquirer: str
     currency: Currency
-    amount_minor: int
+    amount_minor: int = field(metadata=AMOUNT)
     created_at: datetime
     deadline: datetime
-    gmt: int  # the merchant's zone, hours: it decides the business day
+    gmt: int = field(metadata=ZONE)  # the merchant's zone, hours: it decides the business day
     fingerprint: str
     invoice: str
     merchant: MerchantSnapshot

@@ -4,7 +4,7 @@ from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
-from chalicelib.schemas.base import Answer
+from chalicelib.schemas.base import Answer, views_of
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
 from chalicelib.services import account_configuration, linked_cards, sessions
@@ -38,4 +38,4 @@ def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
 def list_cards(body: GetLinkedCards, caller: Caller) -> LinkedCardsAnswer:
     """List the linked cards of an agent, 100 per page."""
     cards, merchant_gmt = linked_cards.list_cards(body, caller)
-    return LinkedCardsAnswer(linked_cards=[LinkedCardView.of(card, body.gmt, merchant_gmt) for card in cards])
+    return LinkedCardsAnswer(linked_cards=views_of(lambda card: LinkedCardView.of(card, body.gmt, merchant_gmt), cards))

@@ -2,6 +2,7 @@
 
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
+from chalicelib.schemas.base import views_of
 from chalicelib.schemas.drawer import DrawerAnswer, DrawersAnswer, DrawerView, ListDrawers, ReportDrawer
 from chalicelib.services import drawers
 
@@ -16,4 +17,4 @@ def report(body: ReportDrawer, caller: Caller) -> DrawerAnswer:
 def list_of_day(body: ListDrawers, caller: Caller) -> DrawersAnswer:
     """List the drawers of a day: of everyone who took or gave back cash, or counted."""
     found = drawers.list_of_day(body, caller, clock.now())
-    return DrawersAnswer(drawers=[DrawerView.of(one, body.gmt, found.gmt) for one in found.drawers])
+    return DrawersAnswer(drawers=views_of(lambda one: DrawerView.of(one, body.gmt, found.gmt), found.drawers))

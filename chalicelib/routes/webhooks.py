@@ -2,7 +2,7 @@
 
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.base import Answer
+from chalicelib.schemas.base import Answer, views_of
 from chalicelib.schemas.webhooks import (
     CreateWebhook,
     DeleteWebhook,
@@ -41,7 +41,7 @@ def delete(merchant_id: int, webhook_id: int, body: DeleteWebhook, caller: Calle
 def list_webhooks(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnswer:
     """List the webhooks of a merchant."""
     found, merchant_gmt = webhooks.list_webhooks(body, caller, merchant_id)
-    return WebhooksAnswer(webhooks=[WebhookView.of(one, body.gmt, merchant_gmt) for one in found])
+    return WebhooksAnswer(webhooks=views_of(lambda one: WebhookView.of(one, body.gmt, merchant_gmt), found))
 
 
 def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -> TestAnswer:

@@ -16,7 +16,18 @@ from chalicelib.domain.sessions import RememberedSession
 from chalicelib.errors import Check, ErrorCode, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international
-from chalicelib.schemas.base import Answer, Identifier, Name, Request, State, Text, View, problem, validations_of
+from chalicelib.schemas.base import (
+    Answer,
+    Identifier,
+    Name,
+    Request,
+    State,
+    Text,
+    View,
+    problem,
+    validations_of,
+    views_of,
+)
 from chalicelib.schemas.field_types import (
     CountryCode,
     CurrencyID,
@@ -354,5 +365,5 @@ class PosListAnswer(Answer):
     @classmethod
     def of(cls, page: list[Profile], total: int, now: datetime, gmt: int | None) -> Self:
         """Return the answer with one page of the matching agents. `total` is the number of all matches."""
-        views = [PosView.of(profile, now, gmt) for profile in page]
+        views = views_of(lambda profile: PosView.of(profile, now, gmt), page)
         return cls(pos_list=views, pos_counters=PageCounters.of(len(page), total))

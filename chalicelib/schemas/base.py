@@ -4,7 +4,7 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -18,8 +18,11 @@ from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation
 from chalicelib.exact_json import LONGEST_INT
+from chalicelib.log import log
 from chalicelib.record import Record
 
+R = TypeVar("R")
+V = TypeVar("V")
 Model = TypeVar("Model", bound=BaseModel)
 _EXPECTED: dict[str, str] = {}  # by pattern: the expected form, in words
 
@@ -325,6 +328,17 @@ def welcome_warning(*, withheld: bool) -> list[dict[str, Any]] | None:
         return None
     message = f"No welcome e-mail is sent: a merchant has {WELCOMES_PER_MERCHANT} a day, an address {PER_ADDRESS}."
     return [Validation("SendWelcomeEmail", Check.OUT_OF_RANGE, message, WARNING).on_the_wire()]
+
+
+def views_of(view: Callable[[R], V], records: Iterable[R]) -> list[V]:
+    """Return the view of each record of a list. Log a record with a value that cannot be right, and pass it over."""
+    views = []
+    for record in records:
+        try:
+            views.append(view(record))
+        except (ValueError, ArithmeticError) as wrong:
+            log("unreadable", record=getattr(record, "id", None), reason=type(wrong).__name__)
+    return views
 
 
 class View(BaseModel):

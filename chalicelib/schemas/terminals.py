@@ -23,6 +23,7 @@ from chalicelib.schemas.base import (
     View,
     pattern,
     problem,
+    views_of,
 )
 from chalicelib.schemas.field_types import (
     CountryCode,
@@ -223,7 +224,7 @@ class TerminalListAnswer(Answer):
     @classmethod
     def of(cls, page: list[Terminal], total: int) -> Self:
         """Return the answer with one page of the matching terminals. `total` is the number of all matches."""
-        views = [TerminalView.of(one) for one in page]
+        views = views_of(TerminalView.of, page)
         return cls(terminals=views, terminals_counters=PageCounters.of(len(page), total))
 
 

@@ -1,6 +1,6 @@
 """The Transaction object of the interface: its parts, its amounts, and lists of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
@@ -19,7 +19,7 @@ from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.phone_numbers import format_international
-from chalicelib.schemas.base import Answer, View
+from chalicelib.schemas.base import Answer, View, views_of
 from chalicelib.schemas.linked_cards import PaidCardView
 
 
@@ -377,7 +377,7 @@ class TransactionList(Answer):
     @classmethod
     def of(cls, page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> Self:
         """Return a page with each transaction in its section: pending, awaiting completion, or others."""
-        sections = _sections([as_listed(one) for one in page.transactions], now, gmt, sign)
+        sections = _sections(views_of(lambda one: _in_section(as_listed(one), now, gmt, sign), page.transactions))
         return cls(
             not_finished_actual_trans=sections[Section.NOT_FINISHED],
             in_process=sections[Section.IN_PROCESS],
@@ -393,22 +393,26 @@ class TransactionList(Answer):
     @classmethod
     def of_one(cls, page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> Self:
         """Return the answer by ID: the transaction in Transactions, and while unfinished also in its own section."""
-        sections = _sections(page.transactions, now, gmt, sign)
-        shown = [view for views in sections.values() for view in views]
+        pairs = [_in_section(one, now, gmt, sign) for one in page.transactions]
+        sections = _sections(pairs)
         return cls(
             not_finished_actual_trans=sections[Section.NOT_FINISHED],
             in_process=sections[Section.IN_PROCESS],
-            transactions=shown,
+            transactions=[view for _, view in pairs],
             transactions_counters=Counters(amount_cvt=page.amount, item_count_page=1, item_count_ttl=1, page_count=1),
         )
 
 
-def _sections(
-    transactions: Sequence[Transaction], now: datetime, gmt: int | None, sign: SignUrl
-) -> dict[Section, list[TransactionView]]:
-    sections: dict[Section, list[Any]] = {section: [] for section in Section}
-    for transaction in transactions:
-        sections[transaction.shown.section].append(TransactionView.of(transaction, now, gmt, sign))
+def _in_section(
+    transaction: Transaction, now: datetime, gmt: int | None, sign: SignUrl
+) -> tuple[Section, TransactionView]:
+    return transaction.shown.section, TransactionView.of(transaction, now, gmt, sign)
+
+
+def _sections(views: Iterable[tuple[Section, TransactionView]]) -> dict[Section, list[TransactionView]]:
+    sections: dict[Section, list[TransactionView]] = {section: [] for section in Section}
+    for section, view in views:
+        sections[section].append(view)
     return sections
 
 

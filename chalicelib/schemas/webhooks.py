@@ -16,7 +16,7 @@ from chalicelib.domain.phases import SHOWN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem
+from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem, views_of
 from chalicelib.schemas.history import PeriodModel
 from chalicelib.schemas.request_context import Context
 
@@ -222,7 +222,7 @@ class EventsAnswer(Answer):
     @classmethod
     def of(cls, page: list[tuple[Event, list[Delivery]]]) -> Self:
         """Return the answer with a page of events and their deliveries."""
-        events = [EventView.of(event, deliveries) for event, deliveries in page]
+        events = views_of(lambda one: EventView.of(*one), page)
         return cls(events=events, events_counters=EventCounters(item_count_page=len(events)))
 
 

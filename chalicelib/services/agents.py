@@ -391,7 +391,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     ]
 
     page = page_of(found, body.page)
-    logins_of_page: list[Login | None] = read_all([agents.login_key(agent.email) for agent in page])
+    logins_of_page: list[Login | None] = read_all([agents.login_key(agent.email) for agent in page], for_list=True)
     profiles = [
         Profile(
             agent,

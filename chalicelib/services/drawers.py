@@ -116,9 +116,9 @@ def _read_agents(ids: Sequence[int]) -> list[tuple[Agent, Terminal | None]]:
     """Return agents with their terminals. Raise PERIOD_TOO_LONG for more than a few store calls read."""
     if 2 * len(ids) > MOST_READS * BATCH:
         raise too_much()
-    found = [one for one in read_all([agents.key(one) for one in ids]) if one is not None]
+    found = [one for one in read_all([agents.key(one) for one in ids], for_list=True) if one is not None]
     used = sorted({one.terminal_id for one in found if one.terminal_id is not None})
-    terminals = dict(zip(used, read_all([merchants.terminal_key(one) for one in used]), strict=True))
+    terminals = dict(zip(used, read_all([merchants.terminal_key(one) for one in used], for_list=True), strict=True))
     return [(one, terminals.get(one.terminal_id)) for one in found]
 
 

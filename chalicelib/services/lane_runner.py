@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 from chalicelib.domain.circuit_breaker import Breaker, Use, may_begin, may_continue, share
 from chalicelib.errors import ServiceError
-from chalicelib.log import log_defect
+from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.store.due_index import Due
+from chalicelib.store.table import UnreadableError
 
 THREAD_NAME = "sweep"
 LOOK_EACH = 1.0  # seconds between two readings of a lane, in a run that waits
@@ -223,6 +224,9 @@ class Run:
         """Make one attempt. Log a defect: it stops no other attempt, and the entry is due again later."""
         try:
             done = lane.attempt(entry, self._now())
+        except UnreadableError as wrong:  # it is due until an operator repairs it
+            log("unreadable", lane=lane.name, record=entry.name, reason=wrong.reason)
+            return Done(was_due=True)
         except Exception as defect:  # noqa: BLE001  see the docstring
             done = Done(was_due=True, defect=defect)
         if done.defect:
@@ -264,6 +268,8 @@ def begin_each(records: Sequence[tuple[str, Image]], begin: Callable[[Image], R]
     for number, image in records:
         try:
             begun.append(begin(image))
+        except UnreadableError as wrong:
+            log("unreadable", number=number, reason=wrong.reason)
         except ServiceError as outage:  # the store is unavailable
             log_defect(outage, number=number)
             failed.append(number)

@@ -76,7 +76,7 @@ def _read_agents(client_id: int, agent_ids: Sequence[int], day: date | None, mos
     number_keys = [receipt_numbers.key(client_id, one, day) for one in agent_ids] if day else []
     if len(keys) + len(number_keys) > most_reads * BATCH:
         raise too_much()
-    found = read_all([*keys, *number_keys])
+    found = read_all([*keys, *number_keys], for_list=True)
     names = {agent.id: agent.name for agent in found[: len(keys)] if agent is not None}
     if day is None:
         return Report(NOTHING, names)

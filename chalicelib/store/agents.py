@@ -101,7 +101,7 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Wri
         *(["sessions"] * login.end_sessions),
     )
     commit(
-        replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(key(after.id), after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
         *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
         *also,

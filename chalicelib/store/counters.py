@@ -4,10 +4,11 @@ import hashlib
 import json
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from string import ascii_letters
+from typing import Any, TypeVar
 
 from chalicelib.domain.counters import (
     COUNT,
@@ -32,14 +33,21 @@ from chalicelib.store.table import (
     item_pages,
     items_of,
     range_of_prefix,
+    readable,
     set_attributes,
     update,
 )
+
+T = TypeVar("T")
 
 TABLE = "history"
 AT_ONCE = 100  # counters in one correction
 SHARDS = 2  # per counter, so that writes of a busy agent do not collide
 TOTAL, SLOTS = "total#", "slots#"
+# The names of numbers: of days and hours by a letter, of quarters of an hour.
+NAMES = {f"{letter}{number:02d}" for letter in ascii_letters for number in range(32)} | {
+    f"{one:02d}" for one in range(96)
+}
 TAXES = "taxes"  # the attribute that names the taxes of a counter's numbers
 FOR = "@"  # before the agent for whose payments money was given back
 ALL_AGENTS = 0  # the agent of a counter for all agents
@@ -75,15 +83,18 @@ def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
 def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters, taxes: Sequence[Tax]) -> Write:
     """Return the write that sets counters to `after`. It raises CounterChangedError unless they are still `before`.
 
-    None stands for a missing number. The key decides the `taxes` of its numbers, so they are set in any case. The
-    condition of `AT_ONCE` counters stays below DynamoDB's limits: 4 KB and 300 operators.
+    None stands for a missing number, and a number that becomes 0 is removed: none is counted. The key decides the
+    `taxes` of its numbers, so they are set in any case. The condition of `AT_ONCE` counters stays below DynamoDB's
+    limits: 4 KB and 300 operators.
     """
     as_read = " AND ".join(
         f"attribute_not_exists(#{name})" if before[name] is None else f"#{name} = :was{name}" for name in after
     )
-    sets = {**after, TAXES: taxes} if taxes else after
+    sets = {name: number for name, number in after.items() if number} | ({TAXES: taxes} if taxes else {})
+    gone = ", ".join(f"#{name}" for name in after if name not in sets)
+    expression = (set_attributes(sets) if sets else "") + (f" REMOVE {gone}" if gone else "")
     values = {**sets, **{f"was{name}": number for name, number in before.items() if number is not None}}
-    return update(key, set_attributes(sets), values, condition=as_read, otherwise=CounterChangedError())
+    return update(key, expression, values, condition=as_read, otherwise=CounterChangedError())
 
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
@@ -103,15 +114,16 @@ def counters_key(partition: str, at: str) -> Key[Any]:
 
 def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]:
     """List the totals of a month (2026-03), of one agent or of each: a total per day and shard of a counter."""
-    found = read_counters(client_id, month, total_prefix(agent_id))
-    return [one for at, numbers in found for one in day_totals(counter_at(at), month, numbers)]
+    found = items_of(counters_range(client_id, month, total_prefix(agent_id)))
+    totals = readable(TABLE, found, lambda item: [*day_totals(counter_at(item["at"]["S"]), month, numbers_in(item))])
+    return [one for of_counter in totals for one in of_counter]
 
 
 def of_all_agents(client_id: int, month: str) -> list[DayTotal]:
     """List the totals of a month (2026-03), added up over all agents: a total per day and kind."""
     added: defaultdict[CounterKey, Counter[str]] = defaultdict(Counter)
-    for at, numbers in read_counters(client_id, month, TOTAL):
-        added[replace(counter_at(at), agent_id=ALL_AGENTS)].update(numbers)
+    for counter, numbers in readable(TABLE, items_of(counters_range(client_id, month, TOTAL)), counter_in):
+        added[replace(counter, agent_id=ALL_AGENTS)].update(numbers)
     return [one for counter, numbers in added.items() for one in day_totals(counter, month, numbers)]
 
 
@@ -125,11 +137,19 @@ def day_totals(counter: CounterKey, month: str, numbers: Counters) -> Iterator[D
 
 def quarters_of(client_id: int, day: date, agent_id: int | None) -> list[QuarterCounts]:
     """List the slots of a day, of one agent or of each: the counts of its quarters of an hour, per shard."""
-    found = read_counters(client_id, day.isoformat()[:7], slots_prefix(day, agent_id))
+    found = items_of(counters_range(client_id, day.isoformat()[:7], slots_prefix(day, agent_id)))
     return [
-        QuarterCounts(counter_at(at), {name: number for name, number in numbers.items() if name.isdecimal()})
-        for at, numbers in found
+        QuarterCounts(counter, {name: number for name, number in numbers.items() if name.isdecimal()})
+        for counter, numbers in readable(TABLE, found, counter_in)
     ]
+
+
+def counter_in(item: Item) -> tuple[CounterKey, Counters]:
+    """Return the counter of an item, and its numbers. Raise ValueError for a name that no number has."""
+    numbers = numbers_in(item)
+    if not numbers.keys() <= NAMES:
+        raise ValueError(item["at"])
+    return counter_at(item["at"]["S"]), numbers
 
 
 def total_prefix(agent_id: int | None) -> str:
@@ -163,10 +183,11 @@ def slots_range(client_id: int, first: date, last: date) -> Range:
     return Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}#~")
 
 
-def counter_pages(span: Range) -> Iterator[list[tuple[str, Counters, Sequence[Tax]]]]:
-    """Yield the counters of a range, each with its sort key and its taxes: a list per store call."""
+def counter_pages(span: Range, read: Callable[[str, Counters, Sequence[Tax]], list[T]]) -> Iterator[list[T]]:
+    """Yield the results of `read` for the sort key, numbers and taxes of each counter: a list per store call."""
     for page in item_pages(span):
-        yield [(item["at"]["S"], numbers_in(item), taxes_in(item)) for item in page]
+        found = readable(TABLE, page, lambda item: read(item["at"]["S"], numbers_in(item), taxes_in(item)))
+        yield [one for of_counter in found for one in of_counter]
 
 
 def numbers_in(item: Item) -> Counters:

@@ -3,12 +3,23 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 
 from chalicelib.domain.drawer import Count
 from chalicelib.store import audit
 from chalicelib.store.audit import Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
-from chalicelib.store.table import Key, Range, commit, decode, items_of, put_new, range_of_prefix, replace_record
+from chalicelib.store.table import (
+    Key,
+    Range,
+    commit,
+    decode,
+    items_of,
+    put_new,
+    range_of_prefix,
+    readable,
+    replace_record,
+)
 
 TABLE = "drawers"
 FIRST, LAST = "0", "9~"  # of all days
@@ -30,7 +41,8 @@ def put(new: Count, day: date, entered: Sequence[str]) -> None:
     if new.version == 1:
         write = put_new(TABLE, latest, "client_id", changed)
     else:
-        write = replace_record(TABLE, latest, version=new.version - 1, otherwise=changed)
+        own = key(new.client_id, day, new.agent_id)
+        write = replace_record(own, latest, version=new.version - 1, otherwise=changed)
     act = Act("count", new.stored_by, new.stored_at)
     entry = audit.write(f"drawer#{new.client_id}#{day}#{new.agent_id}", act, entered)
     commit(write, put_new(TABLE, kept, "client_id", changed), entry)
@@ -39,7 +51,7 @@ def put(new: Count, day: date, entered: Sequence[str]) -> None:
 def latest_of_day(client_id: int, day: date) -> list[Count]:
     """List the latest count of each drawer on a day."""
     span = range_of_prefix(TABLE, ("client_id", client_id), "place", _latest(day))
-    return [decode(Count, item) for item in items_of(span)]
+    return list(readable(TABLE, items_of(span), partial(decode, Count)))
 
 
 def of_merchant(client_id: int) -> Iterator[Count]:

@@ -11,16 +11,18 @@ has claimed the record. Steps of transactions have conditions of their own, in `
 
 import heapq
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from chalicelib.record import Record
 from chalicelib.store.table import (
+    Item,
     Key,
     Write,
     attribute_names,
     decode,
     pages_of,
+    readable,
     set_attributes,
     table_name,
     update,
@@ -131,6 +133,10 @@ def _entries(table: str, condition: str, values: Mapping[str, Any], limit: int) 
         "Limit": limit,
     }
     for page in pages_of(parameters):
-        for item in page["Items"]:
-            key = {name: value["S"] for name, value in item.items() if name not in {"due_at", "due_shard"}}
-            yield Due(key, datetime.fromisoformat(item["due_at"]["S"]))
+        yield from readable(table, page["Items"], _due_in)
+
+
+def _due_in(item: Item) -> Due:
+    key = {name: value["S"] for name, value in item.items() if name not in {"due_at", "due_shard"}}
+    since = datetime.fromisoformat(item["due_at"]["S"])
+    return Due(key, since.astimezone(UTC))

@@ -6,6 +6,7 @@ a lane of their own, the deliveries in the queue of their webhook.
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +16,8 @@ from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.events import Event
 from chalicelib.store import due_index
 from chalicelib.store.table import (
+    NEW,
+    VERSION,
     AlreadyExistsError,
     Key,
     Range,
@@ -24,6 +27,7 @@ from chalicelib.store.table import (
     encode,
     items_of,
     put_new,
+    readable,
     set_attributes,
     table_name,
     update,
@@ -40,7 +44,7 @@ AT_ONCE = 250  # items: a page of events with two deliveries each
 
 def put(made: Event) -> Write:
     """Return the write of an event, for the transaction of its change, whose condition ensures that it is made once."""
-    item = {**encode(made), "due_shard": value_of(due_index.shard_of(made.id, LANE))}
+    item = {**encode(made), "due_shard": value_of(due_index.shard_of(made.id, LANE)), VERSION: NEW}
     return Write("Put", {"TableName": table_name(TABLE), "Item": item})
 
 
@@ -70,9 +74,10 @@ def between(
     items = items_of(Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
     for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
         found = list(group)
-        made = [decode(Event, item) for item in found if "kind" in item]  # none: deliveries of an expired event
-        if made:
-            yield made[0], [decode(Delivery, item) for item in found if "kind" not in item]
+        made = list(readable(TABLE, (one for one in found if "kind" in one), partial(decode, Event)))
+        if made:  # otherwise deliveries of an expired event
+            deliveries_of = readable(TABLE, (one for one in found if "kind" not in one), partial(decode, Delivery))
+            yield made[0], list(deliveries_of)
 
 
 def begin(new: Delivery) -> bool:

@@ -26,6 +26,7 @@ from chalicelib.store.table import (
     items_of,
     put_item,
     range_of_prefix,
+    readable,
     table_name,
 )
 
@@ -196,7 +197,7 @@ def between(
     for month in reversed(months) if newest_first else months:
         span = Range(TABLE, ("month", f"{stretch.client_id}#{month}"), "at", low, high)
         items = items_of(span, filter_for(wanted), only, newest_first=newest_first)
-        found = filter(wanted.matches, map(entry_in, items))
+        found = filter(wanted.matches, readable(TABLE, items, entry_in))
         for _, at_once in groupby(found, key=lambda entry: entry.at):
             yield from sorted(at_once, key=lambda entry: entry.id, reverse=newest_first)
 
@@ -204,7 +205,7 @@ def between(
 def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:
     """List the entries of an ExtID, of one agent or of all: at most one more than `MAX_CANDIDATES`."""
     found = items_of(range_of_prefix(TABLE, ("month", _ext_id_partition(client_id, ext_id)), "at", _prefix(agent_id)))
-    return [entry_in(item) for item in islice(found, MAX_CANDIDATES + 1)]
+    return list(islice(readable(TABLE, found, entry_in), MAX_CANDIDATES + 1))
 
 
 def of_month(client_id: int, month: str) -> list[HistoryEntry]:

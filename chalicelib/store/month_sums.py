@@ -15,12 +15,14 @@ from chalicelib.domain.counters import COUNT, MONEY, MonthSum
 from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.store.counters import ALL_AGENTS, TABLE, counter_of, counters_key, day_totals, kind_text, numbers_in
 from chalicelib.store.table import (
+    MALFORMED,
     AlreadyExistsError,
     Item,
     Range,
     Write,
     commit,
     items_of,
+    log_unreadable,
     set_attributes,
     update,
     write_one,
@@ -36,10 +38,10 @@ def outdate_by(client_id: int, entry: HistoryEntry) -> Write:
     return outdate(client_id, entry.at.date().isoformat()[:7], zlib.crc32(entry.id.encode()) % SHARDS)
 
 
-def outdate(client_id: int, month: str, shard: int = 0, *, by: int = 1) -> Write:
+def outdate(client_id: int, month: str, shard: int = 0) -> Write:
     """Return the write that makes the sum of a month (2026-03) stale, by raising its version."""
     key = counters_key(f"{client_id}#{month[:4]}", f"{month[5:]}#{LATE}{shard:02d}")
-    return update(key, "ADD #late :late", {"late": by})
+    return update(key, "ADD #late :late", {"late": 1})
 
 
 def of_months(client_id: int, months: Sequence[str]) -> list[MonthSum]:
@@ -50,7 +52,7 @@ def of_months(client_id: int, months: Sequence[str]) -> list[MonthSum]:
         first, last = of_year[0][5:], of_year[-1][5:]
         span = Range(TABLE, ("month", f"{client_id}#{year}"), "at", f"{first}#", f"{last}#~")
         items = {month: list(of) for month, of in groupby(items_of(span), lambda item: str(item["at"]["S"])[:2])}
-        found += [_sum_in(month, items.get(month[5:], [])) for month in of_year]
+        found += [_readable_sum(month, items.get(month[5:], [])) for month in of_year]
     return found
 
 
@@ -62,6 +64,15 @@ def store(client_id: int, sums: Sequence[MonthSum]) -> None:
             write_one(writes[0])
         else:
             commit(*writes)
+
+
+def _readable_sum(month: str, items: Sequence[Item]) -> MonthSum:
+    """Return the sum of a month. An unreadable one is stale: a list adds it up again."""
+    try:
+        return _sum_in(month, items)
+    except MALFORMED as wrong:
+        log_unreadable(TABLE, items[-1], wrong)
+        return MonthSum(month, 0)
 
 
 def _sum_in(month: str, items: Sequence[Item]) -> MonthSum:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.sessions import (
@@ -25,6 +26,7 @@ from chalicelib.store.table import (
     decode,
     pages_of,
     put_new,
+    readable,
     table_name,
     update,
     value_of,
@@ -61,7 +63,7 @@ def remembered(agent: Agent, now: datetime) -> list[RememberedSession]:
         "ScanIndexForward": False,
         "Limit": MAX_LISTED,
     }
-    found = (decode(RememberedSession, item) for item in next(pages_of(newest))["Items"])
+    found = readable(TABLE, next(pages_of(newest))["Items"], partial(decode, RememberedSession))
     return [session for session in found if now < ends_at(session)]
 
 

@@ -11,8 +11,8 @@ import types
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
-from datetime import date, datetime
+from dataclasses import MISSING, field, fields, is_dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
@@ -22,6 +22,7 @@ from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import aws_retries
@@ -30,6 +31,13 @@ from chalicelib.store.aws_retries import ATTEMPTS, with_retries
 Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
+T = TypeVar("T")
+
+# The version of an item: 1 when it is new, and each update raises it. So a copy tells whether the item is newer.
+# An item of an earlier release has none, which counts as 0.
+VERSION = "v"
+NEW = {"N": "1"}
+DERIVED = frozenset({"history"})  # tables whose items follow from transactions; they have no version
 
 
 def attributes_of(record: Any) -> dict[str, Any]:
@@ -100,8 +108,63 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
             raise TypeError(message)
 
 
+MALFORMED = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, IndexError)  # of a wrong stored value
+
+
+# Stored times: every zone can show them.
+FIRST, LAST = datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+REPAIRED_IN = 300  # seconds until a caller asks again for an unreadable record
+
+
+class UnreadableError(ServiceError):
+    """A stored item is no record: an attribute is missing, or has a value that cannot be right."""
+
+    def __init__(self, reason: str) -> None:
+        message = "A stored record is unreadable. An operator repairs it."
+        super().__init__(ErrorCode.STORE_UNAVAILABLE, message, retry_after=REPAIRED_IN)
+        self.reason = reason
+
+
 def decode(record: type[R], item: Mapping[str, Value]) -> R:
-    """Return the record in an item. Unknown attributes, such as keys of indexes, are ignored."""
+    """Return the record in an item, or raise UnreadableError. Unknown attributes, as those of indexes, are ignored."""
+    try:
+        return _decode(record, item)
+    except MALFORMED as wrong:
+        raise UnreadableError(type(wrong).__name__) from wrong
+
+
+def malformed(record: type, item: Mapping[str, Value]) -> list[str]:
+    """Return the names of the attributes that make an item unreadable: required and missing, or wrong."""
+    decoders, _ = _decoders(record)
+    required = {one.name for one in fields(record) if one.default is MISSING and one.default_factory is MISSING}
+    names = [name for name, (group, at, _) in decoders.items() if not group and at in required and name not in item]
+    for name in decoders.keys() & item.keys():
+        try:
+            decoders[name][2](item[name])
+        except MALFORMED:
+            names.append(name)
+    return sorted(names)
+
+
+def readable(table: str, items: Iterable["Item"], read: Callable[["Item"], T]) -> Iterator[T]:
+    """Yield the record that `read` finds in each item. Log an unreadable item, and pass it over."""
+    for item in items:
+        try:
+            found = read(item)
+        except (UnreadableError, *MALFORMED) as wrong:
+            log_unreadable(table, item, wrong)
+        else:
+            yield found
+
+
+def log_unreadable(table: str, item: "Item", wrong: Exception) -> None:
+    """Log an unreadable item. Its key is named only where it holds no address of a person."""
+    known = (text for name in ("id", "at", "place") for text in item.get(name, {}).values())
+    reason = wrong.reason if isinstance(wrong, UnreadableError) else type(wrong).__name__
+    log("unreadable", table=table, record=next(known, None), reason=reason)
+
+
+def _decode(record: type[R], item: Mapping[str, Value]) -> R:
     decoders, groups = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
     values: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {name: {} for name in groups}
@@ -119,7 +182,18 @@ def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]],
     groups = {one.name: hints[one.name] for one in fields(record) if one.metadata.get("inline")}
     hints_of = {None: hints} | {name: get_type_hints(group) for name, group in groups.items()}
     stored = _stored_as(record)
-    return {attribute: (group, name, _decoder(hints_of[group][name])) for attribute, group, name in stored}, groups
+    decoders = {attribute: (group, name, _decoder(hints_of[group][name])) for attribute, group, name in stored}
+    limits = {one.name: one.metadata["within"] for one in fields(record) if "within" in one.metadata}
+    for name, within in limits.items():
+        decoders[name] = (None, name, partial(_within, within, decoders[name][2]))
+    return decoders, groups
+
+
+def _within(limits: range, decoder: Decoder, value: Value) -> Any:
+    found = decoder(value)
+    if found not in limits:
+        raise ValueError(found)
+    return found
 
 
 def _decoder(hint: Any) -> Decoder:  # noqa: C901, PLR0911  one return a type is the clearest form of this table
@@ -136,10 +210,12 @@ def _decoder(hint: Any) -> Decoder:  # noqa: C901, PLR0911  one return a type is
         entry = _decoder(get_args(hint)[1])
         return lambda value: {name: entry(one) for name, one in value["M"].items()}
     if is_dataclass(hint):
-        return lambda value: decode(hint, value["M"])  # type: ignore[arg-type]  # `hint` is a class here
+        return lambda value: _decode(hint, value["M"])  # type: ignore[arg-type]  # `hint` is a class here
     if issubclass(hint, Enum):
         return lambda value: hint(int(value["N"]) if "N" in value else value["S"])
-    if issubclass(hint, datetime | date):
+    if issubclass(hint, datetime):
+        return _instant
+    if issubclass(hint, date):
         return lambda value: hint.fromisoformat(value["S"])
     if issubclass(hint, bool):
         return lambda value: bool(value["BOOL"])
@@ -148,6 +224,14 @@ def _decoder(hint: Any) -> Decoder:  # noqa: C901, PLR0911  one return a type is
     if issubclass(hint, bytes):
         return lambda value: b64decode(value["B"])
     return lambda value: str(value["S"])
+
+
+def _instant(value: Value) -> datetime:
+    """Return a time far enough from the ends of the calendar for every zone."""
+    found = datetime.fromisoformat(value["S"])
+    if not FIRST <= found <= LAST:
+        raise ValueError(found)
+    return found
 
 
 def _text_or_number(value: Value) -> str | int:
@@ -217,9 +301,10 @@ def put_new(
     table: str, record: Any, key: str, otherwise: Exception | None = None, *, index: Mapping[str, Any] | None = None
 ) -> Write:
     """Return the write of a record under a new key; `index` adds attributes that only an index needs."""
+    item = {**encode(record), **{name: value_of(value) for name, value in (index or {}).items()}, VERSION: NEW}
     parameters = {
         "TableName": table_name(table),
-        "Item": {**encode(record), **{name: value_of(value) for name, value in (index or {}).items()}},
+        "Item": item,
         "ConditionExpression": "attribute_not_exists(#key)",
         "ExpressionAttributeNames": {"#key": key},
     }
@@ -241,7 +326,12 @@ def update(
     condition: str | None = None,
     otherwise: Exception | None = None,
 ) -> Write:
-    """Return the write that changes an item. Expressions name attributes as `#name` and values as `:name`."""
+    """Return the write that changes an item and raises its version.
+
+    Expressions name attributes as `#name` and values as `:name`.
+    """
+    if key.table not in DERIVED:
+        expression, values = _raising(expression), {**values, VERSION: 1}
     parameters: dict[str, Any] = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
@@ -253,6 +343,12 @@ def update(
     if condition:
         parameters["ConditionExpression"] = condition
     return Write("Update", parameters, otherwise or AlreadyExistsError())
+
+
+def _raising(expression: str) -> str:
+    """Return the expression with one more addition, in its ADD clause if it has one."""
+    addition = f"ADD #{VERSION} :{VERSION}"
+    return expression.replace("ADD ", f"{addition}, ", 1) if "ADD " in expression else f"{expression} {addition}"
 
 
 def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: Exception) -> Write:
@@ -267,16 +363,13 @@ def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: E
     return Write("ConditionCheck", parameters, otherwise)
 
 
-def replace_record(table: str, record: Any, *, version: int, otherwise: Exception) -> Write:
+def replace_record(key: Key[Any], record: Any, *, version: int, otherwise: Exception) -> Write:
     """Return the write of a record's next version, which requires that the stored version is the one that was read."""
-    parameters = {
-        "TableName": table_name(table),
-        "Item": encode(record),
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": {":version": value_of(version)},
-    }
-    return Write("Put", parameters, otherwise)
+    stored = {name: value for name, value in attributes_of(record).items() if name not in key.key}
+    values = {name: value for name, value in stored.items() if not _is_empty(value)}
+    gone = ", ".join(f"#{name}" for name in stored if name not in values)
+    expression = set_attributes(values) + (f" REMOVE {gone}" if gone else "")
+    return update(key, expression, {**values, "as_read": version}, condition="#version = :as_read", otherwise=otherwise)
 
 
 def commit(*writes: Write) -> None:
@@ -346,16 +439,26 @@ def check_tables(keys: Sequence[Key[Any]]) -> None:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
 
 
-def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = ()) -> list[Any]:
+def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = (), *, for_list: bool = False) -> list[Any]:
     """Read the records of the keys in their order, None for a missing one: strong reads, a hundred per call.
 
     `only` limits the read to these attributes, which must include the key and cover all required fields of the record.
+    For a list, an unreadable record is logged and counts as missing. Otherwise it raises UnreadableError.
     """
     found: dict[tuple[str, str], Any] = {}
     for start in range(0, len(keys), BATCH):
         found |= _read_batch(keys[start : start + BATCH], only)
     items = (found.get((table_name(key.table), _identity(key.wire(), key))) for key in keys)
-    return [decode(key.record, item) if item else None for key, item in zip(keys, items, strict=True)]
+    read_one = _readable_or_none if for_list else _found
+    return [read_one(key, item) for key, item in zip(keys, items, strict=True)]
+
+
+def _found(key: Key[R], item: "Item | None") -> R | None:
+    return decode(key.record, item) if item else None
+
+
+def _readable_or_none(key: Key[R], item: "Item | None") -> R | None:
+    return next(readable(key.table, [item] if item else [], partial(decode, key.record)), None)
 
 
 def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str, str], Any]:
@@ -425,7 +528,7 @@ def range_of_prefix(table: str, partition: Partition, sort_key: str, prefix: str
 def list_records(
     table: str, record: type[R], partition: Partition, index: str | None = None, *, most: int | None = None
 ) -> list[R]:
-    """Return all records of a partition of a table or its index; raise 404 for more than `LIMIT`.
+    """Return all readable records of a partition of a table or its index; raise 404 for more than `LIMIT`.
 
     With `most`, return the first records only, at most so many.
     """
@@ -440,7 +543,7 @@ def list_records(
     }
     records: list[R] = []
     for page in pages_of(parameters):
-        records.extend(decode(record, item) for item in page["Items"])
+        records.extend(readable(table, page["Items"], partial(decode, record)))
         if most and len(records) >= most:
             return records[:most]
         if len(records) > LIMIT:

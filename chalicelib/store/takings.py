@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from functools import partial
 
 from chalicelib.domain.business_days import Period
 from chalicelib.domain.counters import GIVEN_BACK, MONEY, MOVED, Counters, counted_taxes
@@ -29,18 +30,24 @@ def by_day(client_id: int, period: Period, agent_id: int | None) -> Iterator[lis
     """
     for month in period.months:
         first = date.fromisoformat(f"{month}-01")
-        for page in counter_pages(counters_range(client_id, month, total_prefix(agent_id))):
-            moved = (one for at, numbers, taxes in page for one in moved_in_total(first, at, numbers, taxes))
-            yield [one for one in moved if one.day in period]
+        span = counters_range(client_id, month, total_prefix(agent_id))
+        for page in counter_pages(span, partial(_moved_on_days, first)):
+            yield [one for one in page if one.day in period]
 
 
 def by_hour(client_id: int, period: Period, agent_id: int | None) -> Iterator[list[Moved]]:
     """Yield the money that moved in each hour of a period, otherwise like `by_day`."""
     for first, span in _slots_ranges(client_id, period, agent_id):
-        for page in counter_pages(span):
-            slots = ((first.replace(day=day_of_slots(at)), at, numbers, taxes) for at, numbers, taxes in page)
-            own = (one for one in slots if one[1].startswith(slots_prefix(one[0], agent_id)))
-            yield [one for slots in own for one in moved_in_slots(*slots)]
+        yield from counter_pages(span, partial(_moved_in_hours, first, agent_id))
+
+
+def _moved_on_days(month: date, at: str, numbers: Counters, taxes: Sequence[Tax]) -> list[Moved]:
+    return list(moved_in_total(month, at, numbers, taxes))
+
+
+def _moved_in_hours(month: date, agent_id: int | None, at: str, numbers: Counters, taxes: Sequence[Tax]) -> list[Moved]:
+    day = month.replace(day=day_of_slots(at))
+    return list(moved_in_slots(day, at, numbers, taxes)) if at.startswith(slots_prefix(day, agent_id)) else []
 
 
 def _slots_ranges(client_id: int, period: Period, agent_id: int | None) -> Iterator[tuple[date, Range]]:

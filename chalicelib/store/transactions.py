@@ -58,8 +58,8 @@ def get(transaction_id: str) -> Transaction | None:
 
 
 def list_by_ids(ids: Iterable[str]) -> list[Transaction | None]:
-    """Read the transactions of a list, without the attributes that no list shows; None for a missing one."""
-    return read_all([key(one) for one in ids], _listed())
+    """Read the transactions of a list, without the attributes that no list shows; None without a readable one."""
+    return read_all([key(one) for one in ids], _listed(), for_list=True)
 
 
 @cache
@@ -284,6 +284,25 @@ def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:
     """Return the attributes that list a transaction in the index of due records; none when it is finished."""
     due = due_at(transaction, now)
     return {"due_shard": _shard(transaction), "due_at": due} if due else {}
+
+
+def listed_as_due(transaction: Transaction, item: Mapping[str, Value], now: datetime) -> Write | None:
+    """Return the write that corrects the place of an item in the index of due records; None for a right place."""
+    values = _due_attributes(transaction, now)
+    stored = {name: item[name] for name in NOT_DUE if name in item}
+    is_listed = "due_shard" in values and stored.get("due_shard") == value_of(values["due_shard"])
+    if stored.keys() == values.keys() and (is_listed or not values) and _is_time(stored):
+        return None
+    expression = set_attributes(values) if values else f"REMOVE {', '.join(f'#{name}' for name in NOT_DUE)}"
+    compared = {"was": transaction.phase}
+    return update(key(transaction.id), expression, values | compared, condition="#phase = :was")
+
+
+def _is_time(stored: Mapping[str, Value]) -> bool:
+    try:
+        return "due_at" not in stored or datetime.fromisoformat(stored["due_at"]["S"]).tzinfo is not None
+    except (KeyError, ValueError):
+        return False
 
 
 def _shard(transaction: Transaction) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from chalicelib.domain.webhooks import Webhook
@@ -18,6 +19,7 @@ from chalicelib.store.table import (
     decode,
     list_records,
     put_new,
+    readable,
     replace_record,
     set_attributes,
     table_name,
@@ -49,8 +51,9 @@ def change(before: Webhook, after: Webhook, act: Act, *also: Write) -> None:
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version.
     """
+    own, changed = key(after.client_id, after.id), ChangedMeanwhileError()
     commit(
-        replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(own, after, version=before.version, otherwise=changed),
         audit.write(f"webhook#{after.id}", act, changed_fields(before, after)),
         *also,
     )
@@ -77,7 +80,7 @@ def every() -> Iterator[Webhook]:
     parameters: dict[str, Any] = {"TableName": table_name(TABLE)}
     while True:
         page = with_retries(lambda: client().call("Scan", **parameters))
-        yield from (decode(Webhook, item) for item in page["Items"])
+        yield from readable(TABLE, page["Items"], partial(decode, Webhook))
         if "LastEvaluatedKey" not in page:
             return
         parameters["ExclusiveStartKey"] = page["LastEvaluatedKey"]

@@ -16,6 +16,7 @@ from moto.core.models import botocore_stubber
 from chalicelib.aws.client import Client, credentials, signed
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of, region
 from chalicelib.domain.agent import Caller
+from chalicelib.store.table import VERSION
 from infra.bench.client import LambdaClient, timed_ms
 from infra.bench.table import Table
 
@@ -63,7 +64,8 @@ def _repeatable(item: dict[str, Any]) -> dict[str, Any]:
     if "name" not in update.get("Key", {}):
         return item
     del update["ConditionExpression"]
-    update["ExpressionAttributeValues"] = {":last": update["ExpressionAttributeValues"][":last"]}
+    values = update["ExpressionAttributeValues"]
+    update["ExpressionAttributeValues"] = {name: values[name] for name in (":last", f":{VERSION}")}
     return {"Update": update}
 
 

@@ -47,10 +47,10 @@ from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
-from infra.operator.damage import UNREADABLE
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
+from infra.operator.records import UNREADABLE
 from infra.operator.restore import restore_command
 
 ECHO_SECONDS = 10.0

@@ -71,12 +71,12 @@ def items_of_partition(table: str, partition: str) -> list[dict[str, Value]]:
 
 
 def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> dict[str, dict[str, Value]]:
-    """Return the stored items with the keys of these items, by name (strong reads). A dropped table has none.
+    """Return the stored items with the keys of these items, by name (strong reads). A missing copy has none.
 
     `name` is the full name of a copy of the table.
     """
     name, found = name or table_name(table), dict[str, dict[str, Value]]()
-    keys = [key_of(table, item) for item in wanted]
+    keys = list({name_of(table, item): key_of(table, item) for item in wanted}.values())  # a key twice is refused
     while keys:
         request = {name: {"Keys": keys[:BATCH], "ConsistentRead": True}}
         try:

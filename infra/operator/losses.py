@@ -12,7 +12,7 @@ from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Audit
 from chalicelib.store.table import Item, decode, table_name
 from infra.operator import items
-from infra.operator.damage import UNREADABLE, is_of_merchant
+from infra.operator.records import UNREADABLE, is_of_merchant
 
 # The tables of the objects in the audit ("agent#17"), by the first word of the object.
 OBJECTS = {
@@ -23,28 +23,34 @@ OBJECTS = {
 }
 
 
-def lost_objects(chosen: Iterable[str], at: datetime, merchant_id: int | None) -> list[str]:
-    """Return a line for each object that the audit has since `at`, and its table has not.
+def lost_objects(chosen: Iterable[str], copies: str, at: datetime, merchant_id: int | None) -> list[str]:
+    """Return a line for each object that only the audit has since `at`, or that only its table has.
 
     A lost object does not say its merchant. With `merchant_id`, only that merchant itself is named.
     """
     wanted = {kind: table for kind, table in OBJECTS.items() if table in chosen}
     if merchant_id is not None:
         wanted = {kind: table for kind, table in wanted.items() if kind == "merchant"}
-    stored = {
-        f"{kind}#{item['id']['N']}"
-        for kind, table in wanted.items()
-        for page in items.pages(table_name(table))
-        for item in page
-    }
-    created, deleted = dict[str, Audit](), set[str]()
+    stored, copied = (
+        {
+            f"{kind}#{item['id']['N']}"
+            for kind, table in wanted.items()
+            for page in items.pages(beginning + table)
+            for item in page
+        }
+        for beginning in (table_name(""), copies)
+    )
+    created, deleted, known = dict[str, Audit](), set[str](), copied
     for entry in _audit():
+        if entry.kind == "create":
+            known.add(entry.object)
         if entry.kind == "create" and entry.at > at.isoformat(timespec="microseconds"):
             created.setdefault(entry.object, entry)
         elif entry.kind == "delete" and entry.object.startswith("webhook#"):  # the merchant has an entry as well
             deleted.add(entry.object)
     lost = sorted(created.keys() - stored - deleted, key=lambda name: created[name].at)
-    return [
+    forged = sorted(f"{name.replace('#', ' ')}: neither the copy nor the audit knows it" for name in stored - known)
+    return forged + [
         f"lost {name.replace('#', ' ')}: created at {created[name].at[:19]} UTC by {_author(created[name])}"
         for name in lost
         if name.partition("#")[0] in wanted and merchant_id in (None, int(name.partition("#")[2]))

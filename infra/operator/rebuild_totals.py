@@ -14,7 +14,7 @@ from chalicelib.domain.price_list import Tax
 from chalicelib.record import Record
 from chalicelib.store import counters, history, merchants, month_sums, sequences, transactions
 from chalicelib.store.table import BATCH, Item, Write, commit, items_of, read_all, write_one
-from infra.operator.damage import UNREADABLE
+from infra.operator.records import UNREADABLE
 
 if TYPE_CHECKING:
     from chalicelib.domain.merchant import Merchant
@@ -123,9 +123,12 @@ def _differing(partition: str, at: str, stored: Counted, counted: Counted) -> li
 
 def _counted(client_id: int, month: str) -> dict[str, Counted]:
     counted: dict[str, Counted] = {}
-    for lines in _groups(history.of_month(client_id, month), AT_ONCE):
-        records: list[Transaction | None] = read_all([transactions.key(line.id) for line in lines])
+    ids = dict.fromkeys(line.id for line in history.of_month(client_id, month))  # after damage one has two entries
+    for group in _groups(ids, AT_ONCE):
+        records: list[Transaction | None] = read_all([transactions.key(one) for one in group])
         for line in (entry_of(record) for record in records if record is not None):
+            if f"{line.at:%Y-%m}" != month:
+                continue
             for key, numbers_of in ((counters.total_key, total_counters), (counters.slots_key, slot_counters)):
                 at = str(key(client_id, line).key["at"])
                 one = counted.setdefault(at, Counted(Counter(), counters.taxes_of(line)))

@@ -4,31 +4,30 @@ Each write requires that the item is as it was read, so payments may come in mea
 entries in the history outlived them.
 """
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.domain.agent import Agent, Login
-from chalicelib.domain.history_entry import HistoryEntry, entry_of
+from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import FAILED, PENDING, Phase
+from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import keyed_digest, unseal
 from chalicelib.record import Record
-from chalicelib.store import agents, counters, history, month_sums, receipt_numbers, sequences, transactions
+from chalicelib.store import agents, counters, history, receipt_numbers, sequences, transactions
 from chalicelib.store.agents import login_key
 from chalicelib.store.table import (
     AlreadyExistsError,
     Item,
     Key,
-    Value,
     Write,
     commit,
     decode,
@@ -39,16 +38,14 @@ from chalicelib.store.table import (
     write_one,
 )
 from infra.operator import items
-from infra.operator.damage import UNREADABLE, following, is_readable
-from infra.operator.losses import entries_with, lost_line, of_lost_merchants
+from infra.operator.history_check import contradicting, entries_of, pages_of_transactions
+from infra.operator.losses import lost_line, of_lost_merchants
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
+from infra.operator.records import UNREADABLE, is_readable
 
 if TYPE_CHECKING:
     from chalicelib.store.receipt_numbers import MonthNumbers
 
-T = TypeVar("T")
-
-COUNTER = re.compile(r"[a-zA-Z]?[0-9]{2}")
 NAMED = 5  # transactions in one line
 COUNTED = PENDING | {Phase.REVERSAL_APPROVED}
 
@@ -76,13 +73,15 @@ def recount(chosen: Sequence[str], copies: str, merchant_id: int | None, now: da
     done = Counter[str]()
     doubtful: dict[str, str] = {}
     if transactions.TABLE in chosen:
-        doubtful = _contradicting(merchant_id, copies)
+        doubtful = contradicting(merchant_id, copies)
         left += printed(doubtful.values())
         left += printed(_follow_reversals(merchant_id, doubtful, done))
+        done["places in the index of due records corrected"] += _list_due(merchant_id, now)
     if {transactions.TABLE, history.TABLE} & {*chosen}:
         done["entries of the history written"] += _write_entries(merchant_id, doubtful)
+        done["entries of the history in a wrong place deleted"] += _delete_strays(merchant_id, doubtful)
     if {transactions.TABLE, history.TABLE, sequences.TABLE} & {*chosen}:
-        left += _months(merchant_id, chosen, now, done)
+        left += _months(merchant_id, chosen, now, doubtful, done)
     if transactions.TABLE in chosen and merchant_id is None:
         left += printed(of_lost_merchants())
     if {agents.TABLE, agents.LOGINS} & {*chosen}:
@@ -98,76 +97,6 @@ def printed(lines: Iterable[str]) -> list[str]:
     for line in shown:
         print(f"  {line}", flush=True)
     return shown
-
-
-# Transactions that were made after the copy
-
-
-def _contradicting(merchant_id: int | None, copies: str) -> dict[str, str]:
-    """Return a line for each transaction without copy that contradicts its history, by its ID.
-
-    A transaction and its entries are stored by one write. So if one has another time, merchant, agent, amount, kind or
-    currency, or a phase that cannot follow, one of the two was altered later. Neither is written.
-    """
-    doubtful: dict[str, str] = {}
-    missing: dict[str, Transaction] = {}  # without an entry in its place
-    for page in _pages_of_transactions(merchant_id):
-        expected = {one.id: (one, _entries_of(one)) for one in page}
-        wanted = [entry for _, entries in expected.values() for entry in entries]
-        stored = items.items_at(history.TABLE, wanted)
-        differing: dict[str, str] = {}
-        absent: dict[str, Transaction] = {}
-        for one, entries in expected.values():
-            places = [items.name_of(history.TABLE, entry) for entry in entries]
-            seen = [entry for name in places if name in stored and (entry := _entry(stored[name]))]
-            own = entry_of(one)
-            if not seen:
-                absent[one.id] = one
-            elif not any(_agree(own, entry) for entry in seen):
-                differing[one.id] = f"{_facts(own)} in transactions, {_facts(seen[0])} in the history"
-        doubtful |= _without_copy(differing, copies)
-        missing |= _without_copy(absent, copies)
-    elsewhere = entries_with(missing) if missing else {}
-    for name, (client_id, entry) in elsewhere.items():
-        one = missing[name]
-        doubtful[name] = (
-            f"{_facts(entry_of(one))} of merchant {one.client_id} in transactions, "
-            f"{_facts(entry)} of merchant {client_id} in the history"
-        )
-    return {name: f"{name}: {text}. Compare them." for name, text in doubtful.items()}
-
-
-def _without_copy(found: dict[str, T], copies: str) -> dict[str, T]:
-    keys = [{"id": {"S": name}} for name in found]
-    known = items.items_at(transactions.TABLE, keys, name=copies + transactions.TABLE)
-    return {name: one for name, one in found.items() if name not in known}
-
-
-def _entry(item: Item) -> HistoryEntry | None:
-    try:
-        return history.entry_in(item)
-    except UNREADABLE:
-        return None
-
-
-def _agree(own: HistoryEntry, entry: HistoryEntry) -> bool:
-    """Return whether the entry of a record has the same facts as a stored one, and a phase that may follow.
-
-    An entry that the release before wrote has no taxes.
-    """
-    phase = own.phase is None or entry.phase is None or own.phase in {entry.phase, *following(entry.phase)}
-    taxes = not entry.taxes or own.taxes == entry.taxes
-    return phase and taxes and (own.counter, own.amount_minor) == (entry.counter, entry.amount_minor)
-
-
-def _facts(entry: HistoryEntry) -> str:
-    counter = entry.counter
-    kind = f"ReverseMode {counter.reverse_mode}, " if counter.reverse_mode else ""
-    made = f"{kind}InputType {counter.input_type}, {counter.acquirer}, agent {counter.agent_id}"
-    if entry.taxes:
-        taxes = (f"{one.code} {one.tax_minor} of {one.gross_minor}" for one in entry.taxes)
-        made += f", taxes in minor units: {'; '.join(taxes)}"
-    return f"{entry.amount:f} {counter.currency} {entry.phase or 'without outcome'} ({made}, {entry.at:%Y-%m-%d %H:%M})"
 
 
 # The amounts that payments gave back
@@ -211,14 +140,8 @@ def _follow_reversals(merchant_id: int | None, doubtful: Container[str], done: C
 
 
 def _transactions(merchant_id: int | None) -> Iterator[Transaction]:
-    for page in _pages_of_transactions(merchant_id):
+    for page in pages_of_transactions(merchant_id):
         yield from page
-
-
-def _pages_of_transactions(merchant_id: int | None) -> Iterator[list[Transaction]]:
-    for page in items.pages(table_name(transactions.TABLE)):
-        readable = (decode(Transaction, item) for item in page if is_readable(transactions.TABLE, item))
-        yield [one for one in readable if merchant_id in (None, one.client_id)]
 
 
 def _readable(transaction_id: str) -> Transaction | None:
@@ -295,62 +218,88 @@ def _correction(payment: Transaction, counted: GivenBack) -> Write:
     return update(transactions.key(payment.id), set_attributes(values), values | was, condition=unchanged)
 
 
+# The index of due records
+
+
+def _list_due(merchant_id: int | None, now: datetime) -> int:
+    """List unfinished transactions in the index of due records, and no finished one. Return the number of changes."""
+    changed = 0
+    for page in items.pages(table_name(transactions.TABLE)):
+        for item in page:
+            if not is_readable(transactions.TABLE, item):
+                continue
+            one = decode(Transaction, item)
+            if merchant_id in {None, one.client_id} and (write := transactions.listed_as_due(one, item, now)):
+                with suppress(AlreadyExistsError):  # its next step has listed it
+                    write_one(write)
+                    changed += 1
+    return changed
+
+
 # The history
+
+
+def _delete_strays(merchant_id: int | None, doubtful: Container[str]) -> int:
+    """Delete the entries of stored transactions that are not in a place of theirs; return their number."""
+    deleted = 0
+    for page in items.pages(table_name(history.TABLE)):
+        entries = [item for item in page if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER))]
+        ids = [item["at"]["S"].split("#", 3)[-1] for item in entries]
+        stored = items.items_at(transactions.TABLE, [{"id": {"S": one}} for one in ids if one])
+        for name, item in zip(ids, entries, strict=True):
+            if name in doubtful or name not in stored or not is_readable(transactions.TABLE, stored[name]):
+                continue
+            one = decode(Transaction, stored[name])
+            places = {items.name_of(history.TABLE, entry) for entry in entries_of(one)}
+            if merchant_id in {None, one.client_id} and items.name_of(history.TABLE, item) not in places:
+                with suppress(AlreadyExistsError):
+                    commit(items.delete(history.TABLE, item))
+                    deleted += 1
+    return deleted
 
 
 def _write_entries(merchant_id: int | None, doubtful: Container[str]) -> int:
     """Write the entries that differ from their transactions, except the doubtful ones; return their number."""
     written = 0
-    for page in _pages_of_transactions(merchant_id):
-        wrong = _wrong_entries([one for one in page if one.id not in doubtful])
-        if wrong:
-            written += _mend(wrong)
+    for page in pages_of_transactions(merchant_id):
+        expected = {one.id: entries_of(one) for one in page if one.id not in doubtful}
+        stored = items.items_at(history.TABLE, [entry for entries in expected.values() for entry in entries])
+        for name, entries in expected.items():
+            if any(stored.get(items.name_of(history.TABLE, entry)) != entry for entry in entries):
+                written += _write_entries_of(name)
     return written
 
 
-def _wrong_entries(found: Sequence[Transaction]) -> list[str]:
-    """Return the IDs of transactions with an entry that is missing or differs."""
-    expected = {one.id: _entries_of(one) for one in found}
-    stored = items.items_at(history.TABLE, [entry for entries in expected.values() for entry in entries])
-    return [
-        transaction_id
-        for transaction_id, entries in expected.items()
-        if any(stored.get(items.name_of(history.TABLE, entry)) != entry for entry in entries)
-    ]
-
-
-def _mend(wrong: Sequence[str]) -> int:
-    """Write the entries of these transactions. Each is read after its entries, so that it is as new as they are."""
-    written = 0
-    for transaction_id in wrong:
-        before = transactions.get(transaction_id)
-        stored = items.items_at(history.TABLE, _entries_of(before)) if before else {}
-        transaction = transactions.get(transaction_id)
-        for entry in _entries_of(transaction) if transaction else ():
-            present = stored.get(items.name_of(history.TABLE, entry))
-            if present != entry:
-                with suppress(AlreadyExistsError):  # the transaction's next step has written it
-                    write_one(items.put(history.TABLE, entry, present))
-                    written += 1
+def _write_entries_of(transaction_id: str) -> int:
+    """Write the entries of a transaction. It is read after them, so that it is as new as they are."""
+    before, written = transactions.get(transaction_id), 0
+    stored = items.items_at(history.TABLE, entries_of(before)) if before else {}
+    transaction = transactions.get(transaction_id)
+    for entry in entries_of(transaction) if transaction else ():
+        present = stored.get(items.name_of(history.TABLE, entry))
+        if present != entry:
+            with suppress(AlreadyExistsError):  # the transaction's next step has written it
+                write_one(items.put(history.TABLE, entry, present))
+                written += 1
     return written
 
 
-def _entries_of(transaction: Transaction) -> list[dict[str, Value]]:
-    return [write.parameters["Item"] for write in history.writes_for_completion(transaction)]
-
-
-def _months(merchant_id: int | None, chosen: Sequence[str], now: datetime, done: Counter[str]) -> list[str]:
+def _months(
+    merchant_id: int | None, chosen: Sequence[str], now: datetime, doubtful: Container[str], done: Counter[str]
+) -> list[str]:
     left: list[str] = []
     try:
         for merchant in merchants_of(merchant_id):
             for month in months_of(merchant, now):
-                left += _month(merchant.id, month, chosen, now, done)
+                left += _month(merchant.id, month, chosen, doubtful, done)
     except UNREADABLE:
         left += printed(["history: not counted, because a merchant is unreadable: repair the table merchants first."])
     return left
 
 
-def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, done: Counter[str]) -> list[str]:
+def _month(
+    client_id: int, month: str, chosen: Sequence[str], doubtful: Container[str], done: Counter[str]
+) -> list[str]:
     """Count a month of a merchant again; add to `done`, and return a line for each thing left."""
     left: list[str] = []
     _delete_unreadable(client_id, month)
@@ -358,87 +307,60 @@ def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, don
     if sequences.TABLE in chosen:
         left += printed(_raise_receipt_numbers(client_id, entries, done))
     if transactions.TABLE in chosen:
-        lost, contradicting = _compared_with_records(client_id, month, entries)
-        left += lost
-        if contradicting:
-            names = ", ".join(contradicting[:NAMED])
-            line = f"merchant {client_id}, {month}: not counted. Compare history and transactions: {names}"
-            return [*left, *printed([line])]
+        left += _lost(client_id, month, entries)
+    if names := [one.id for one in entries if one.id in doubtful]:
+        compare = f"Compare history and transactions: {', '.join(names[:NAMED])}"
+        return [*left, *printed([f"merchant {client_id}, {month}: not counted. {compare}"])]
     try:
         outcome = rebuild(client_id, month)
     except UNREADABLE:
         line = f"merchant {client_id}, {month}: not counted, because a transaction is unreadable."
         return [*left, *printed([line])]
     done["counters corrected"] += len(outcome.mended)
-    # The stored sum may be of any version: a large step makes all of them stale.
-    write_one(month_sums.outdate(client_id, month, by=int(now.timestamp())))
     if outcome.moving:
-        line = f"merchant {client_id}, {month}: {len(outcome.moving)} counters move: run rebuild-totals."
-        left += printed([line])
+        left += printed([f"merchant {client_id}, {month}: {len(outcome.moving)} counters move: run rebuild-totals."])
     return left
 
 
 def _delete_unreadable(client_id: int, month: str) -> None:
-    """Delete unreadable items of the history. Its entries are written already, and its counters are counted again."""
-    for partition in (f"{client_id}#{month}", f"{client_id}#{month[:4]}"):
-        for item in items.items_of_partition(history.TABLE, partition):
-            try:
-                _read(item)
-            except UNREADABLE:
-                with suppress(AlreadyExistsError):
-                    commit(items.delete(history.TABLE, item))
+    """Delete unreadable items of a month's history, and its sum: entries are written already, the rest is counted."""
+    for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}"):
+        _delete_unless(_is_sound, item)
+    for item in items.items_of_partition(history.TABLE, f"{client_id}#{month[:4]}"):
+        if item["at"]["S"].startswith(month[5:]):
+            _delete_unless(lambda one: int(one["late"]["N"]) > 0, item)
 
 
-def _read(item: Item) -> None:
-    """Read an item of the history by its sort key, or raise one of `UNREADABLE`."""
-    at = item["at"]["S"]
-    if at.startswith((history.ENTRY, history.IN_ORDER)):
-        history.entry_in(item)
-    elif "kinds" in item or at.endswith(month_sums.SUM):
-        date.fromisoformat(item["through"]["S"])
-        _numbers({"version": item["version"]})
-        for kind, numbers in item["kinds"]["M"].items():
-            counters.counter_of(0, kind)
-            _numbers(numbers["M"])
-    elif month_sums.LATE in at:
-        _numbers({"late": item["late"]})
-    else:
-        counters.counter_at(at)
-        counters.taxes_in(item)
-        numbers_of = {name: value for name, value in item.items() if name not in {"month", "at", counters.TAXES}}
-        _numbers(numbers_of)
-        if not all(map(COUNTER.fullmatch, numbers_of)):
-            raise ValueError(at)
+def _delete_unless(is_sound: Callable[[Item], bool], item: Item) -> None:
+    with suppress(*UNREADABLE):
+        if is_sound(item):
+            return
+    with suppress(AlreadyExistsError):
+        commit(items.delete(history.TABLE, item))
 
 
-def _numbers(values: Mapping[str, Value]) -> None:
-    for value in values.values():
-        int(value["N"])
+def _is_sound(item: Item) -> bool:
+    """Return whether an entry or counter has no further attributes. Raise one of `UNREADABLE` for a wrong value."""
+    if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)):
+        return bool(history.entry_in(item))
+    _, numbers = counters.counter_in(item)
+    counters.taxes_in(item)
+    return item.keys() == numbers.keys() | {"month", "at"} | ({counters.TAXES} & item.keys())
 
 
-def _compared_with_records(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> tuple[list[str], list[str]]:
-    """Print and return a line for each payment that only the history knows, and the IDs of contradicting entries.
+def _lost(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> list[str]:
+    """Print and return a line for each payment that only the history knows.
 
-    The entries of lost payments are deleted, because no total counts them. Their lines are printed first: a run that
-    is killed between the two names them, and so does the next run for each entry that is left.
+    Their entries are deleted, because no total counts them. The lines are printed first: a run that is killed between
+    the two names them, and so does the next run for each entry that is left.
     """
     stored = items.items_at(transactions.TABLE, [{"id": {"S": one.id}} for one in entries])
     lost = {one.id: one for one in entries if one.id not in stored}
     lines = printed(lost_line(client_id, one) for one in lost.values())
-    if lost:
-        for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}"):
-            if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)) and history.entry_in(item).id in lost:
-                commit(items.delete(history.TABLE, item))
-    contradicting = [one.id for one in entries if one.id in stored and _contradicts(one, stored[one.id])]
-    return lines, contradicting
-
-
-def _contradicts(entry: HistoryEntry, item: Item) -> bool:
-    """Return whether an entry has other facts than its record. An unreadable record is named elsewhere."""
-    if not is_readable(transactions.TABLE, item):
-        return False
-    own = history.entry_in(_entries_of(decode(Transaction, item))[0])
-    return own.at != entry.at or not _agree(own, entry)
+    for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}") if lost else ():
+        if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)) and history.entry_in(item).id in lost:
+            commit(items.delete(history.TABLE, item))
+    return lines
 
 
 def _raise_receipt_numbers(client_id: int, entries: Sequence[HistoryEntry], done: Counter[str]) -> list[str]:
@@ -481,14 +403,13 @@ def _sign_ins(merchant_id: int | None, *, deletes: bool) -> list[str]:
     A missing login is made again, with the secret key and without a password. With `deletes`, the login of a lost agent
     is deleted, because it would refuse its e-mail to a new agent.
     """
-    lines, ids = list[str](), set[int]()
+    lines = list[str]()
     for page in items.pages(table_name(agents.TABLE)):
-        ids |= {int(item["id"]["N"]) for item in page}
         for agent in (decode(Agent, item) for item in page if is_readable(agents.TABLE, item)):
             if not agent.deleted and merchant_id in (None, agent.client_id):
                 lines += _sign_in(agent)
     if deletes:
-        lines += _lost_logins(ids, merchant_id)
+        lines += _lost_logins(merchant_id)
     return lines
 
 
@@ -512,15 +433,20 @@ def _sign_in(agent: Agent) -> Iterator[str]:
         yield f"agent {agent.id}: changed since: set its password again."
 
 
-def _lost_logins(ids: Container[int], merchant_id: int | None) -> Iterator[str]:
+def _lost_logins(merchant_id: int | None) -> Iterator[str]:
+    """Delete logins without their agent, and those of another e-mail than their agent's: both change at once."""
     for page in items.pages(table_name(agents.LOGINS)):
         for item in page:
-            if "agent_id" not in item or int(item["agent_id"]["N"]) in ids or not is_readable(agents.LOGINS, item):
+            if "agent_id" not in item or not is_readable(agents.LOGINS, item):
                 continue
             login = decode(Login, item)
-            if merchant_id not in (None, login.client_id) or read(agents.key(login.agent_id)) is not None:
+            if merchant_id not in {None, login.client_id}:
                 continue
-            with suppress(AlreadyExistsError):
+            with suppress(*UNREADABLE, AlreadyExistsError):  # an unreadable agent has a line of its own
+                agent = read(agents.key(login.agent_id))
+                if agent is not None and canonical(agent.email) == login.email:
+                    continue
                 commit(items.delete(agents.LOGINS, item))
+                reason = "is lost" if agent is None else "has another e-mail"
                 name = f"agent {login.agent_id} of merchant {login.client_id}"
-                yield f"{name} is lost: its login {login.email} was deleted."
+                yield f"{name} {reason}: its login {login.email} was deleted."

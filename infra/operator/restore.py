@@ -1,9 +1,10 @@
 """The command `python -m infra.operator restore`: write back the damaged items of the stage's tables.
 
 Copies of the tables, as they were at a time, stand next to them under other names. Each item of a copy is compared
-with the item in its table. A missing, unreadable or older item is written back, on the condition that it is as it was
-compared. So the tables keep their names, streams and keys, payments may come in meanwhile, and the command may be
-killed and run again. `recount` then corrects totals and other derived values. Decision 54 has the reasons.
+with the item in its table. One that differs gets the whole copy, unless its version says that it was written since:
+`records.difference` is the rule. Each write requires that the item is as it was compared. So the tables keep their
+names, streams and keys, payments may come in meanwhile, and the command may be killed and run again. `recount` then
+writes the values that follow from transactions. Decisions 54 and 62 have the reasons.
 """
 
 import argparse
@@ -13,10 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import TextIO
 
 import boto3
 from botocore.exceptions import ClientError
@@ -25,30 +25,27 @@ from chalicelib import clock
 from chalicelib.aws.errors import RefusedError
 from chalicelib.record import Record
 from chalicelib.settings import settings
-from chalicelib.store import audit, events, history, merchants, transactions
-from chalicelib.store.table import AlreadyExistsError, Item, Key, Write, table_name, update, write_one
+from chalicelib.store import agents, events, merchants, transactions
+from chalicelib.store.table import AlreadyExistsError, Item, Write, table_name, write_one
 from infra.operator import items
-from infra.operator.damage import (
-    RULES,
-    STAYS,
+from infra.operator.history_check import put_together
+from infra.operator.losses import lost_objects, lost_without_entry
+from infra.operator.records import (
+    CLASSES,
+    GETS_THE_COPY,
     TTL,
-    Damage,
-    adapted,
-    damage_of,
-    is_deleted_since,
+    Difference,
+    State,
+    difference,
     is_of_merchant,
-    is_readable,
-    repaired,
+    to_write,
+    wrong_attributes,
 )
-from infra.operator.losses import OBJECTS, lost_objects, lost_without_entry
 from infra.operator.recount import printed, recount
-from infra.stack import resources
 
 THREADS = 16  # parallel writes
-SHOWN = 20  # lines of one kind
 KEPT_FOR = timedelta(days=35)  # that a table can be restored to
 POLL = {"Delay": 20, "MaxAttempts": 24 * 180}  # seconds, polls: the copy of a large table takes hours
-SOON = {"Delay": 2, "MaxAttempts": 300}
 
 
 class Source(Record):
@@ -58,27 +55,6 @@ class Source(Record):
     at: datetime
     now: datetime
     merchant: int | None
-
-
-@dataclass
-class Found:
-    """The damaged items of a table by their damage, those that were written, and a line for each that stays."""
-
-    table: str
-    compared: int = 0
-    damaged: Counter[Damage] = field(default_factory=Counter)
-    written: Counter[Damage] = field(default_factory=Counter)
-    left: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return f"{self.table}: {self.compared} compared; {_counts(self.damaged) or 'none damaged'}."
-
-
-class _Repair(NamedTuple):
-    damage: Damage
-    copied: Item
-    present: Item | None
-    item: Item  # to write
 
 
 def restore_command(options: argparse.Namespace) -> None:
@@ -110,40 +86,38 @@ def restore_command(options: argparse.Namespace) -> None:
 
 def _restore(chosen: Sequence[str], source: Source, options: argparse.Namespace) -> int:
     """Compare, ask, and write back. Return the number of lines about things that are left."""
-    copied = [table for table in chosen if table in RULES]
-    dropped = _dropped(chosen)
+    copied = [table for table in chosen if table in CLASSES]
+    _check_tables(chosen)
     _make_copies(copied, source, may_make=options.copies is None)
     _check_merchant(source)
     for table in copied:
-        _print(_compared(table, source))
-    _print_also(chosen, dropped)
+        _compare(table, source)
+    if {*chosen} - {*CLASSES}:
+        print("history: not compared. Where it differs from the transactions, it will be written again.")
     if not (options.yes or _confirmed()):
         sys.exit("Nothing was changed. The option --yes writes.")
-    _create_dropped(chosen)
-    left = _print_unnamed(chosen, source.at)
-    left += [line for table in copied for line in _restored(table, source)]
+    left = [line for table in copied for line in _write_back(table, source)]
     left += recount(chosen, source.copies, source.merchant, source.now)
-    left += printed(lost_objects(chosen, source.at, source.merchant))
+    left += printed(lost_objects(chosen, source.copies, source.at, source.merchant))
     left += printed(lost_without_entry(chosen, source.merchant, left))
     return len(left)
 
 
 def _chosen(table: str | None) -> list[str]:
-    """Return the tables to restore, in the order of the rules: the records that decide about others come first."""
+    """Return the tables to restore, in the order of restoring: the records that decide about others come first."""
     tables = items.definitions()
     if table and table not in tables:
         sys.exit(f"There is no table {table}: there are {', '.join(sorted(tables))}.")
-    return [table] if table else sorted(tables, key=lambda one: [*RULES, one].index(one))
+    return [table] if table else sorted(tables, key=lambda one: [*CLASSES, one].index(one))
 
 
-def _dropped(chosen: Sequence[str]) -> list[str]:
-    """Return the dropped tables among those chosen. Exit if the history cannot be written from the transactions."""
-    missing = [table for table, arguments in items.definitions().items() if not _exists(arguments["TableName"])]
-    if len(missing) == len(items.definitions()):
-        print(f"There is no table {settings().table_prefix}…: if that surprises you, TABLE_PREFIX is wrong.")
-    if transactions.TABLE in missing and transactions.TABLE not in chosen:
-        sys.exit("The table transactions is dropped. Restore it first, or all tables at once.")
-    return [table for table in missing if table in chosen]
+def _check_tables(chosen: Sequence[str]) -> None:
+    """Exit if a table is dropped: AWS restores it."""
+    dropped = [table for table in chosen if not _exists(table_name(table))]
+    if len(dropped) == len(items.definitions()):
+        sys.exit(f"There is no table {settings().table_prefix}…: TABLE_PREFIX is wrong, or all tables are dropped.")
+    if dropped:
+        sys.exit(f"Dropped: {', '.join(dropped)}. See `A table was dropped` in docs/operator.md, then run this again.")
 
 
 def _check_merchant(source: Source) -> None:
@@ -153,25 +127,6 @@ def _check_merchant(source: Source) -> None:
         if source.merchant is None or source.merchant in known:
             return
     sys.exit(f"There is no merchant {source.merchant}.")
-
-
-def _print_unnamed(chosen: Sequence[str], at: datetime) -> list[str]:
-    """Print and return a line for each table that would name the losses since the copy, and is younger than it."""
-    since = f"since {at:%Y-%m-%d %H:%M} may be lost without a line"
-    lines = []
-    if transactions.TABLE in chosen and _is_younger(history.TABLE, at):
-        lines.append(f"history: it was dropped. Payments {since}: ask the merchants.")
-    if {*OBJECTS.values()} & {*chosen} and _is_younger(audit.TABLE, at):
-        lines.append(f"audit: it was dropped. Merchants, agents, terminals and webhooks made {since}.")
-    return printed(lines)
-
-
-def _is_younger(table: str, at: datetime) -> bool:
-    """Return whether a table was created after the time: also by a run of this command that was killed."""
-    if not _exists(table_name(table)):
-        return True
-    created = boto3.client("dynamodb").describe_table(TableName=table_name(table))["Table"]["CreationDateTime"]
-    return created > at
 
 
 class _Both(io.TextIOBase):
@@ -214,10 +169,7 @@ def _confirmed() -> bool:
 
 
 def _make_copies(tables: Sequence[str], source: Source, *, may_make: bool) -> None:
-    """Make the copies that no earlier run has made, and wait for all.
-
-    A table is restored to the time. A dropped table has only backups; DynamoDB makes one when it drops the table.
-    """
+    """Make the copies that no earlier run has made, and wait for all."""
     client = boto3.client("dynamodb")
     for table in tables:
         name, copy = table_name(table), source.copies + table
@@ -225,25 +177,13 @@ def _make_copies(tables: Sequence[str], source: Source, *, may_make: bool) -> No
             continue
         if not may_make:
             sys.exit(f"There is no table {copy}.")
-        if _exists(name):
-            try:
-                client.restore_table_to_point_in_time(
-                    SourceTableName=name, TargetTableName=copy, RestoreDateTime=source.at
-                )
-            except ClientError as error:
-                if not _is_unknown(error):
-                    raise
-                print(f"{table}: this engine knows no earlier state. The copy is the table as it is now.")
-                _copy(table, copy)
-        else:
-            try:
-                backup = _newest_backup(name)
-            except ClientError as error:
-                if not _is_unknown(error):
-                    raise
-                sys.exit(f"The table {name} is dropped, and this engine has no backups: name copies by --copies.")
-            client.restore_table_from_backup(TargetTableName=copy, BackupArn=backup["BackupArn"])
-            print(f"{table}: dropped. Its copy is the backup of {backup['BackupCreationDateTime']:%Y-%m-%d %H:%M:%S}.")
+        try:
+            client.restore_table_to_point_in_time(SourceTableName=name, TargetTableName=copy, RestoreDateTime=source.at)
+        except ClientError as error:  # DynamoDB Local restores nothing
+            if error.response["Error"]["Code"] != "UnknownOperationException":
+                raise
+            print(f"{table}: this engine knows no earlier state. The copy is the table as it is now.")
+            _copy(table, copy)
     for table in tables:
         client.get_waiter("table_exists").wait(TableName=source.copies + table, WaiterConfig=POLL)  # type: ignore[arg-type]
 
@@ -256,43 +196,6 @@ def _exists(name: str) -> bool:
             raise
         return False
     return True
-
-
-def _newest_backup(name: str) -> Any:
-    listed = boto3.client("dynamodb").list_backups(TableName=name, BackupType="ALL")["BackupSummaries"]
-    own = [one for one in listed if one.get("BackupType") != "AWS_BACKUP"]
-    if not own:
-        sys.exit(f"The table {name} is dropped and has no backup.")
-    return max(own, key=lambda one: one["BackupCreationDateTime"])
-
-
-def _create_dropped(tables: Sequence[str]) -> None:
-    """Create the dropped tables as the template does. A run that was killed may have left some settings to do."""
-    client, expiring = boto3.client("dynamodb"), resources.ttl_specifications(items.stack())
-    key: Any = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": settings().key_id}
-    for table in tables:
-        arguments = items.definitions()[table]
-        name = arguments["TableName"]
-        if not _exists(name):
-            client.create_table(**arguments, SSESpecification=key)
-            advice = " Its stream is new: connect its function." if "StreamSpecification" in arguments else ""
-            print(f"{table}: created again.{advice}")
-        client.get_waiter("table_exists").wait(TableName=name, WaiterConfig=SOON)  # type: ignore[arg-type]
-        if specification := expiring.get(name):
-            found = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
-            if found["TimeToLiveStatus"] == "DISABLED":
-                client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)  # type: ignore[arg-type]
-        enabled: Any = {"PointInTimeRecoveryEnabled": True}
-        try:
-            client.update_continuous_backups(TableName=name, PointInTimeRecoverySpecification=enabled)
-        except ClientError as error:
-            if not _is_unknown(error):
-                raise
-
-
-def _is_unknown(error: ClientError) -> bool:
-    """Return whether the engine does not know the operation: DynamoDB Local restores nothing."""
-    return error.response["Error"]["Code"] == "UnknownOperationException"
 
 
 def _copy(table: str, copy: str) -> None:
@@ -308,7 +211,7 @@ def _copy(table: str, copy: str) -> None:
 def _delete_copies(copies: str) -> None:
     """Delete the copies that this command made for a time."""
     client, deleted = boto3.client("dynamodb"), 0
-    for table in RULES:
+    for table in CLASSES:
         if _exists(copies + table):
             client.delete_table(TableName=copies + table)
             deleted += 1
@@ -318,106 +221,102 @@ def _delete_copies(copies: str) -> None:
 # The comparison
 
 
-def _compared(table: str, source: Source, *, writes: bool = False) -> Found:
-    """Compare a table with its copy, page by page; with `writes`, write the damaged items back."""
-    found = Found(table)
-    with ThreadPoolExecutor(THREADS) as pool:
-        for page in items.pages(source.copies + table):
-            wanted = [item for item in page if _is_wanted(table, item, source)]
-            found.compared += len(wanted)
-            repairs = list(_repairs(table, wanted, source))
-            found.damaged.update(one.damage for one in repairs)
-            found.left += [_line(table, one.copied, one.damage) for one in repairs if one.damage in STAYS]
-            if not writes:
-                continue
-            todo = [one for one in repairs if one.damage not in STAYS]
-            for one, is_written in zip(todo, pool.map(lambda one: _write_back(table, one, source), todo), strict=True):
-                if is_written:
-                    found.written[one.damage] += 1
-                else:
-                    found.left.append(_line(table, one.copied, "changed meanwhile"))
-    return found
+def _compare(table: str, source: Source) -> None:
+    """Print the number of compared items and a line for each that differs."""
+    states, compared = Counter[State](), 0
+    for wanted, found in _differences(table, source):
+        compared += wanted
+        states.update(one.state for one in found)
+        printed(_line(table, one) for one in found)
+    print(f"{table}: {compared} compared; {_counts(states) or 'none differs'}.")
+
+
+def _differences(table: str, source: Source) -> Iterator[tuple[int, list[Difference]]]:
+    """Yield for each page of the copy the number of its wanted items, and those that differ."""
+    for page in items.pages(source.copies + table):
+        wanted = [item for item in page if _is_wanted(table, item, source)]
+        stored = items.items_at(table, wanted)
+        pairs = ((item, stored.get(items.name_of(table, item))) for item in wanted)
+        yield len(wanted), [one for pair in pairs if (one := difference(table, *pair, source.at))]
 
 
 def _is_wanted(table: str, item: Item, source: Source) -> bool:
     """Return whether to compare an item. An expired one is not missing: the store deletes it."""
-    if TTL in item and int(item[TTL].get("N", 0)) <= source.now.timestamp():
+    if TTL in item and float(item[TTL].get("N", 0)) <= source.now.timestamp():
         return False
     return source.merchant is None or is_of_merchant(table, item, source.merchant)
 
 
-def _repairs(table: str, wanted: Sequence[Item], source: Source) -> Iterator[_Repair]:
-    stored = items.items_at(table, wanted)
-    for item in wanted:
-        present = stored.get(items.name_of(table, item))
-        damage = damage_of(table, item, present)
-        if damage is Damage.MISSING and is_deleted_since(table, item, source.at):
-            damage = Damage.DELETED
-        if damage:
-            yield _Repair(damage, item, present, repaired(table, item, present, damage))
+def _write_back(table: str, source: Source) -> list[str]:
+    """Write the damaged items of a table back, and return a line for each that is left."""
+    if table == transactions.TABLE:
+        printed(put_together(source.copies + table, source.merchant))
+    left, written = [], Counter[State]()
+    with ThreadPoolExecutor(THREADS) as pool:
+        for _, found in _differences(table, source):
+            damaged = [one for one in found if one.state in GETS_THE_COPY]
+            are_written = pool.map(lambda one: _is_put(table, one, source), damaged)
+            for one, is_written in zip(damaged, are_written, strict=True):
+                if is_written:
+                    written[one.state] += 1
+                else:
+                    left.append(f"{items.name_of(table, one.copied)}: changed meanwhile: run the command again")
+            if table == agents.LOGINS:
+                left += [line for one in found if (line := _credential_line(one))]
+    print(f"{table}: {_counts(written) or 'none'} written back.")
+    return printed([*left, *_unreadable(table, source)])
 
 
-def _write_back(table: str, repair: _Repair, source: Source) -> bool:
-    """Write an item back; return False if another writer has changed it since it was compared.
+def _is_put(table: str, found: Difference, source: Source) -> bool:
+    """Write an item; return False if another writer has changed it since it was compared.
 
     A missing event is written in two steps. The filter of its stream passes a new item with a kind, and nothing else,
     so no receiver is called again.
     """
-    item = adapted(table, repair.item, source.at, source.now)
-    is_new_event = table == events.TABLE and "kind" in item and repair.present is None
-    first = {name: value for name, value in item.items() if name != "kind"} if is_new_event else item
+    item, present = to_write(table, found, source.at, source.now), found.present
     try:
-        write_one(items.put(table, first, repair.present))
-        if is_new_event:
-            key = Key(table, object, {name: value["S"] for name, value in items.key_of(table, item).items()})
-            condition = "attribute_exists(#place) AND attribute_not_exists(#kind)"
-            write_one(update(key, "SET #kind = :kind", {"kind": item["kind"]["S"]}, condition=condition))
+        if table == events.TABLE and "kind" in item and present is None:
+            first = {name: value for name, value in item.items() if name != "kind"}
+            write_one(items.put(table, first, None))
+            present = first
+        write_one(items.put(table, item, present))
     except AlreadyExistsError:
         return False
     return True
 
 
-def _restored(table: str, source: Source) -> list[str]:
-    """Write the damaged items of a table back, print it, and return a line for each that is left."""
-    found = _compared(table, source, writes=True)
-    print(f"{table}: {_counts(found.written) or 'none'} written back.")
-    unreadable = [
-        _line(table, item, "unreadable, and not in the copy")
-        for page in items.pages(table_name(table))
-        for item in page
-        if not is_readable(table, item) and (source.merchant is None or is_of_merchant(table, item, source.merchant))
-    ]
-    left = [line for line in found.left if not line.endswith(Damage.NO_COPY)] + unreadable
-    _print_lines(left)
-    return [line for line in left if not line.endswith(Damage.DELETED)]
+def _unreadable(table: str, source: Source) -> Iterator[str]:
+    """Yield a line for each unreadable item that is left in a table."""
+    for page in items.pages(table_name(table)):
+        for item in page:
+            if source.merchant is not None and not is_of_merchant(table, item, source.merchant):
+                continue
+            if wrong := wrong_attributes(table, item):
+                yield f"{items.name_of(table, item)}: unreadable, no copy is readable: {', '.join(wrong)}"
+
+
+def _credential_line(found: Difference) -> str | None:
+    """Return a line for a login with another password or key, though no administrator changed them since the copy."""
+    names = [name for name in ("password_hash", "key_digest") if name in found.names]
+    if found.state is not State.NEWER or not names or "credential_version" in found.names or _is_rehashed(found):
+        return None
+    who = found.copied["agent_id"]["N"]
+    return f"agent {who}: {' and '.join(names)} changed without an administrator: set its password and its key again."
+
+
+def _is_rehashed(found: Difference) -> bool:
+    """Return whether only the parameters of the password's hash are others: a sign-in after a release renews it."""
+    now, then = ((item or {}).get("password_hash", {}).get("S", "") for item in (found.present, found.copied))
+    return "key_digest" not in found.names and now.split("$")[:4] != then.split("$")[:4]
 
 
 # The output
 
 
-def _counts(numbers: Counter[Damage]) -> str:
-    return ", ".join(f"{number} {damage}" for damage, number in sorted(numbers.items()))
+def _counts(numbers: Counter[State]) -> str:
+    return ", ".join(f"{number} {state}" for state, number in sorted(numbers.items()))
 
 
-def _print(found: Found) -> None:
-    print(found)
-    _print_lines(found.left)
-
-
-def _print_lines(lines: Sequence[str]) -> None:
-    for line in lines[:SHOWN]:
-        print(f"  {line}")
-    if len(lines) > SHOWN:
-        print(f"  and {len(lines) - SHOWN} more.")
-
-
-def _line(table: str, item: Item, text: str) -> str:
-    return f"{items.name_of(table, item)}: {text}"
-
-
-def _print_also(chosen: Sequence[str], dropped: Sequence[str]) -> None:
-    for table in dropped:
-        print(f"{table}: dropped, will be created again.")
-    for table in chosen:
-        if table not in RULES:
-            print(f"{table}: not compared. Where it differs from the transactions, it will be written again.")
+def _line(table: str, found: Difference) -> str:
+    names = f": {', '.join(found.names)}" if found.names else ""
+    return f"{table} {items.name_of(table, found.copied)}: {found.state}{names}"

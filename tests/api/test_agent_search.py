@@ -83,6 +83,6 @@ def test_pages_follow_each_other_and_after_the_last_all_are_empty(shop: Shop, mo
 
 
 def test_an_agent_whose_login_just_moved_is_listed_without_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "read_all", lambda _: [None])
+    monkeypatch.setattr(agents, "read_all", lambda *_, **__: [None])
 
     assert search(shop)["PosList"][0]["Logon"] is None

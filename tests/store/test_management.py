@@ -14,7 +14,7 @@ from chalicelib.store import agents, audit, merchants, outbox, sequences, unique
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
-from chalicelib.store.table import commit, read
+from chalicelib.store.table import VERSION, commit, read, read_item
 from tests.support.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 from tests.support.stored import stored_record
 
@@ -258,6 +258,21 @@ def test_a_record_that_never_stops_changing_is_an_outage_and_not_an_endless_loop
         retry_on_change(attempt)
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
+
+
+@pytest.mark.usefixtures("engine")
+def test_each_write_raises_the_version_of_its_item_and_a_replaced_one_loses_its_old_fields() -> None:
+    before = stored(terminal_id=7)
+    versions = []
+    for number in range(3):
+        after = replace(before, version=before.version + 1, terminal_id=None, name=f"Till {number}")
+        agents.change(before, after, LoginChange(), UPDATE)
+        items = [read_item(key) for key in (agents.key(after.id), agents.login_key(after.email))]
+        versions.append([item[VERSION]["N"] for item in items])
+        before = after
+
+    assert versions == [["2", "2"], ["3", "3"], ["4", "4"]]
+    assert stored_record(agents.key(before.id)) == before
 
 
 def test_the_changed_fields_are_named_and_the_bookkeeping_is_not() -> None:

@@ -16,6 +16,7 @@ from botocore.model import Shape
 from infra.stack.resources import REGION
 
 ASSIGNED = re.compile(r"(?P<name>[A-Z]+)=\$\((?P<command>aws .*)\)", re.DOTALL)
+OPTION = re.compile(r"^--([\w-]+)(?:\n(?!--)(.*(?:\n(?!--).*)*))?", re.MULTILINE)  # a switch has no value
 SERVICES = {"s3api": "s3"}  # the names that boto3 has for services of the CLI
 UNKNOWN = "eu-central-1"  # the value of a variable that is not known; it has the form of a region and of a name
 NOT_SIMULATED = "Not yet implemented"
@@ -51,10 +52,10 @@ def parsed(command: str, variables: Mapping[str, str]) -> tuple[Any, str, dict[s
 
     Raise KeyError for an unknown operation or option. An unknown variable gets some value.
     """
-    words = shlex.split(command.replace("\\\n", " "))
+    words = shlex.split(command.replace("\\\n", " "), comments=True)
     filled = [re.sub(r"\$([A-Z]+)", lambda found: variables.get(found[1], UNKNOWN), word) for word in words]
     _, service, name, *rest = filled
-    given = {option.removeprefix("--"): value for option, value in zip(rest[::2], rest[1::2], strict=True)}
+    given = dict(OPTION.findall("\n".join(rest)))
     client = boto3.client(SERVICES.get(service, service), region_name=given.get("region", REGION))  # type: ignore[call-overload]
     operation = {xform_name(one, "-"): one for one in client.meta.service_model.operation_names}[name]
     shape = client.meta.service_model.operation_model(operation).input_shape
@@ -69,4 +70,6 @@ def parsed(command: str, variables: Mapping[str, str]) -> tuple[Any, str, dict[s
 
 
 def _value(shape: Shape, text: str) -> Any:
+    if shape.type_name == "boolean":
+        return text == ""
     return json.loads(text) if shape.type_name in {"structure", "list", "map"} else text

@@ -1,0 +1,139 @@
+"""An unreadable record: lists go on without it, the log has a line, and a request for it alone asks to come again."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.phases import Phase
+from chalicelib.services import payment_sweep
+from chalicelib.store.table import client, table_name
+from infra.operator import items
+from tests.support import events as support_events
+from tests.support.builders import PASSWORD, Shop, a_webhook
+from tests.support.cards import a_card_body
+from tests.support.http import Reply, get
+from tests.support.stored import stored_transaction
+from tests.support.transactions import a_body
+
+SUBMIT = "/api/v1/payment/submit"
+LIST = "/api/v1/payment/listHistoryEx"
+
+
+def damage(table: str, chosen: Callable[[dict[str, Any]], bool], **values: Any) -> None:
+    """Give the chosen items other values; None deletes an attribute."""
+    found = [item for page in items.pages(table_name(table)) for item in page if chosen(item)]
+    assert found
+    for item in found:
+        changed = {name: value for name, value in (item | values).items() if value is not None}
+        client().call("PutItem", TableName=table_name(table), Item=changed)
+
+
+@pytest.fixture
+def paid(shop: Shop) -> list[str]:
+    """Two payments of a till of the shop."""
+    agent = shop.agent(TID=shop.terminal(Name="TILL0001")["Name"])
+    assert shop.post(f"{shop.path}/webhook/create", a_webhook()).error == (200, 0)
+    till = (agent["Email"], PASSWORD)
+    bodies = (a_body(Amount="12.30", ExtID="Table 5"), a_card_body(20.00))
+    found = [str(shop.post(SUBMIT, body, till).body["TransactionID"]) for body in bodies]
+    support_events.deliver_all()
+    return found
+
+
+def ids(reply: Reply) -> set[str]:
+    assert reply.error == (200, 0), reply.text
+    names = ("Transactions", "InProcess", "NotFinishedActualTrans")
+    return {one["ID"] for name in names for one in reply.body[name]}
+
+
+WRONG: list[dict[str, Any]] = [
+    {"gmt": {"N": "99"}},
+    {"gmt": {"S": "2"}},
+    {"phase": {"S": "?"}},
+    {"taker": None},
+    {"created_at": {"S": "9999-12-31T23:59:59.000000+00:00"}},
+    {"currency": {"M": {"code": {"S": "ZAR"}, "number": {"S": "710"}, "digits": {"N": "99"}}}},
+    {"amount_minor": {"N": "1.5"}},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_a_history_goes_on_without_an_unreadable_payment(
+    shop: Shop, paid: list[str], capsys: pytest.CaptureFixture[str], wrong: dict[str, Any]
+) -> None:
+    damage("transactions", lambda item: item["id"]["S"] == paid[0], **wrong)
+
+    assert ids(shop.post(LIST, {}, shop.owner)) == {paid[1]}
+    assert ids(shop.post("/api/v1/payment/listByDaysEx", {}, shop.owner)) == {paid[1]}
+    assert shop.post("/api/v1/report/export", {}, shop.owner).error == (200, 0)
+    assert shop.post("/api/v1/report/takings", {}, shop.owner).error == (200, 0)
+    assert f'"record": "{paid[0]}"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", WRONG[:4], ids=str)
+def test_an_unreadable_payment_alone_asks_to_come_again_and_takes_no_money_twice(
+    shop: Shop, paid: list[str], wrong: dict[str, Any]
+) -> None:
+    damage("transactions", lambda item: item["id"]["S"] == paid[0], **wrong)
+
+    shown = get(shop.stage, f"/api/v1/payment/{paid[0]}", shop.owner)
+    repeated = shop.post(SUBMIT, a_body(ID=paid[0], Amount="12.30"), shop.owner)
+
+    assert (shown.error, shown.headers["Retry-After"]) == ((503, 903), "300")
+    assert repeated.error == (503, 903)
+
+
+def test_a_history_goes_on_without_an_unreadable_entry_or_counter(shop: Shop, paid: list[str]) -> None:
+    damage("history", lambda item: paid[0] in item["at"]["S"], kind={"S": "?"})
+
+    assert ids(shop.post(LIST, {}, shop.owner)) == {paid[1]}
+    assert ids(shop.post(LIST, {"ListBasicModel": {"Search": "table"}}, shop.owner)) == set()
+    damage("history", lambda item: item["month"]["S"].startswith(f"{shop.id}#"), n99={"N": "1"})
+    for path in (LIST, "/api/v1/report/takings", "/api/v1/report/drawer/list"):
+        assert shop.post(path, {}, shop.owner).error == (200, 0), path
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong", "path", "listed"),
+    [
+        ("agents", {"created_at": {"S": "?"}}, "{path}/pos/list", "PosList"),
+        ("logins", {"state": {"S": "?"}}, "{path}/pos/list", "PosList"),
+        ("terminals", {"currency": {"S": "?"}}, "{path}/terminal/list", "Terminals"),
+        ("webhooks", {"created_at": {"S": "?"}}, "{path}/webhook/list", "Webhooks"),
+        ("events", {"at": {"S": "?"}}, "{path}/event/list", "Events"),
+    ],
+)
+def test_a_list_goes_on_without_an_unreadable_record(
+    shop: Shop, table: str, wrong: dict[str, Any], path: str, listed: str
+) -> None:
+    made = shop.agent(TID=shop.terminal(Name="TILL0002")["Name"])
+    shop.post(f"{shop.path}/webhook/create", a_webhook())
+    shop.post(SUBMIT, a_body(), (made["Email"], PASSWORD))
+    support_events.deliver_all()
+    before = shop.post(path.format(path=shop.path), {}, shop.owner)
+    owner = shop.owner[0].lower()
+
+    def is_another(item: dict[str, Any]) -> bool:
+        return item.get("client_id") == {"N": str(shop.id)} and item.get("email", {}).get("S", "").lower() != owner
+
+    damage(table, is_another, **wrong)
+    after = shop.post(path.format(path=shop.path), {}, shop.owner)
+
+    assert (before.error, after.error) == ((200, 0), (200, 0)), after.text
+    gone = 0 if table == "logins" else 1
+    assert len(after.body[listed]) <= len(before.body[listed]) - gone
+
+
+def test_the_sweep_resolves_the_others(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    till = (shop.agent(TID=shop.terminal(Name="TILL0003")["Name"])["Email"], PASSWORD)
+    lost = [shop.post(SUBMIT, a_card_body(12.68), till).body["TransactionID"] for _ in range(2)]
+    damage("transactions", lambda item: item["id"]["S"] == lost[0], gmt={"N": "99"})
+
+    payment_sweep.run(datetime.now(UTC) + timedelta(minutes=5))
+
+    assert stored_transaction(lost[1]).phase is Phase.APPROVED
+    printed = capsys.readouterr().out
+    assert '"unreadable"' in printed
+    assert '"defect"' not in printed
