@@ -254,7 +254,7 @@ export const af = {
     save: "Stoor",
     hints: {
       Email: "Om aan te meld. Elke kassa kort sy eie.",
-      Phone: "Met die landkode, soos +27 82 987 6543.",
+      Phone: "Nodig. Soos 082 987 6543, of met die landkode.",
       Password: "Om aan te meld. Minstens 8 karakters.",
       Number: "Hou dit, tensy jou bank vir jou 'n nommer gegee het.",
     },

@@ -254,7 +254,7 @@ export const en = {
     save: "Save",
     hints: {
       Email: "For signing in. Each till needs its own.",
-      Phone: "With the country code, such as +27 82 987 6543.",
+      Phone: "Needed. Such as 082 987 6543, or with the country code.",
       Password: "For signing in. At least 8 characters.",
       Number: "Keep it, unless your bank gave you a number.",
     },
