@@ -44,9 +44,11 @@ def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str 
     The result's Status is verified, or error when the acquirer declined. Without an answer, or after a defect of the
     adapter, the card stays "in verification" and cannot pay.
     """
-    code = acquirer or next(iter(acquirers.codes()), None)
+    code = acquirer or next((one for one in acquirers.codes() if acquirers.named(one).links_cards), None)
     if code not in acquirers.codes():
-        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "The stage has no acquirer of this code.")
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "The stage has no acquirer of this code that links cards.")
+    if not acquirers.named(code).links_cards:
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, f"The acquirer {code} links no cards. Nothing was stored.")
     linked = LinkedCard(
         id=sequences.next_id(linked_cards.TABLE),
         client_id=agent.client_id,

@@ -30,6 +30,7 @@ class BenchAcquirer:
     """An acquirer that has approved every payment, and answers after a second."""
 
     can_inquire = True
+    links_cards = False
     quiet = MINUTE
 
     def inquire(self, _: str, within_s: float) -> AcquirerAnswer:

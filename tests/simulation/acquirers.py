@@ -88,6 +88,7 @@ class Acquirer:
     name: str = "Simulated"
     quiet: timedelta = timedelta(seconds=60)
     can_inquire: bool = True
+    links_cards: bool = True
     institution: str = ""
     takes: frozenset[InputType] = frozenset(kind for kind, facts in KINDS.items() if facts.acquirer is None)
     books: dict[Any, Entry] = field(default_factory=dict)

@@ -24,6 +24,7 @@ class FakeAcquirer:
     """An acquirer that has approved whatever it is asked about, unless it is silent."""
 
     can_inquire = True
+    links_cards = True
     is_silent: bool = False
     meanwhile: Callable[[], Any] = lambda: None  # what happens while it thinks
     quiet: timedelta = timedelta(seconds=60)

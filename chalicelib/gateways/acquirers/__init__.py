@@ -44,6 +44,7 @@ class Acquirer(Protocol):
     takes: frozenset[InputType]  # the kinds of payment it takes
     can_inquire: bool  # False: requests without a usable answer are reversed, and requests carry a `message`
     institution: str  # this service's ID at a host without inquiries; else ""
+    links_cards: bool  # False: it has no tokens, and `link` is not called
     quiet: timedelta  # the quiet time: a sent request reaches the acquirer within it, or never
 
     def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
@@ -78,10 +79,7 @@ class Acquirer(Protocol):
         ...
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
-        """Store a card at the acquirer and return a token that pays with it, or decline the card.
-
-        An acquirer without tokens raises UnreachableError.
-        """
+        """Store a card at the acquirer and return a token that pays with it, or decline the card."""
         ...
 
 

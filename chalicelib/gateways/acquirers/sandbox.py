@@ -116,7 +116,7 @@ class Sandbox:
 
     name = "Sandbox"
     takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.needs_acquirer)
-    can_inquire, institution, quiet = True, "", QUIET
+    can_inquire, links_cards, institution, quiet = True, True, "", QUIET
 
     def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
         """Return no findings: the sandbox takes everything."""

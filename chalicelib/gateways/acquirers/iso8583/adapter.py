@@ -80,6 +80,7 @@ class Iso8583:
     name = "ISO 8583"
     quiet = timedelta(0)
     can_inquire = False
+    links_cards = False
     takes = frozenset({InputType.MANUAL_ENTRY, InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
 
     def __init__(self, host: Host | None) -> None:
