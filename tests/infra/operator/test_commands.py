@@ -418,7 +418,7 @@ def test_an_acquirer_that_links_no_cards_says_so_and_nothing_is_stored(monkeypat
     monkeypatch.setattr(Sandbox, "links_cards", False)
     account = an_account()
     for named in ([], ["--acquirer", "SANDBOX"]):
-        with pytest.raises(SystemExit, match="links (no )?cards"):
+        with pytest.raises(SystemExit, match=r"links (no )?cards"):
             run(monkeypatch, "link-card", "--email", account.email, *named, typed="4111111111111111\n1249\n")
 
     assert linked_cards.of_agent(account.agent.id) == []
