@@ -35,7 +35,7 @@ from chalicelib.store import agents as agents_store
 from chalicelib.store import linked_cards
 from chalicelib.store import merchants as merchants_store
 from chalicelib.store import merchants as terminals_store
-from chalicelib.store.table import encode, read, table_name
+from chalicelib.store.table import NEW, VERSION, encode, read, table_name
 from infra.bench.shop import write_in_bulk, write_items
 from infra.certify.client import card_of
 from infra.demo import data as demo_data
@@ -215,7 +215,7 @@ def fill(first: Agent, now: datetime) -> None:
         if sale.input_type is not InputType.LINKED_CARD
     ]
     loaded = sorted((transaction for transaction, _ in taken), key=lambda one: one.created_at)
-    write_items((table_name(sandbox.TABLE), encode(record)) for _, record in taken if record)
+    write_items((table_name(sandbox.TABLE), encode(record) | {VERSION: NEW}) for _, record in taken if record)
     write_in_bulk(loaded)
     requested = [
         payments.submit(SubmitPayment.model_validate(sale.body), tills[sale.till].caller, _instant(sale.at, gmt))[0]
