@@ -87,10 +87,10 @@ export const en = {
   delete: "Delete",
   description: "Description",
   receiptTo: "Receipt to",
-  receiptHint: "An e-mail address, or a telephone number such as +27 82 987 6543.",
+  receiptHint: "An e-mail address, or a telephone number such as 082 987 6543.",
   withoutReceipt: "Take it without the receipt",
   noReceiptSent: "The service could not send the receipt to the address that was typed. Print it, or share it.",
-  noAddress: "Type an e-mail address, or a telephone number with + and the country code.",
+  noAddress: "Type an e-mail address, or a telephone number: a local one, or one with + and the country code.",
   paidBy: "Paid by",
   tenders: {
     cash: "Cash",
