@@ -90,7 +90,7 @@ export const af = {
   receiptHint: "'n E-posadres, of 'n telefoonnommer soos 082 987 6543.",
   withoutReceipt: "Neem dit sonder die kwitansie",
   noReceiptSent: "Die diens kon nie die kwitansie na die getikte adres stuur nie. Druk dit, of deel dit.",
-  noAddress: "Tik 'n e-posadres, of 'n telefoonnommer : 'n plaaslike een, of een met + en die landkode.",
+  noAddress: "Tik 'n e-posadres, of 'n telefoonnommer: 'n plaaslike een, of een met + en die landkode.",
   paidBy: "Betaal met",
   tenders: {
     cash: "Kontant",
