@@ -334,8 +334,8 @@ class Reversals(Record):
     last. `given_back` adds up the `Original.gives_back` of these reversals.
     """
 
-    amount_minor: int = field(default=0, metadata={"stored_as": "reversed_minor"})
-    reserved_minor: int = 0  # the part of the amount that is reserved
+    amount_minor: int = field(default=0, metadata={"stored_as": "reversed_minor", **AMOUNT})
+    reserved_minor: int = field(default=0, metadata=AMOUNT)  # the part of the amount that is reserved
     count: int = field(default=0, metadata={"stored_as": "reversals"})
     latest_id: str | None = field(default=None, metadata={"stored_as": "reverse_id"})
     latest_invoice: str | None = field(default=None, metadata={"stored_as": "reverse_invoice"})

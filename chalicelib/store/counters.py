@@ -192,7 +192,7 @@ def counter_pages(span: Range, read: Callable[[str, Counters, Sequence[Tax]], li
 
 def numbers_in(item: Item) -> Counters:
     """Return the numbers of an item or of a map in it."""
-    return {name: int(value["N"]) for name, value in item.items() if "N" in value}
+    return {name: int(value["N"]) for name, value in item.items() if "N" in value or name in NAMES}
 
 
 def taxes_in(item: Item) -> Sequence[Tax]:

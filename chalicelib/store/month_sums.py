@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import groupby
 
+from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.business_days import days_of_month
 from chalicelib.domain.counters import COUNT, MONEY, MonthSum
 from chalicelib.domain.history_entry import HistoryEntry
@@ -59,7 +60,7 @@ def of_months(client_id: int, months: Sequence[str]) -> list[MonthSum]:
 def store(client_id: int, sums: Sequence[MonthSum]) -> None:
     """Store sums. If another list has stored a later version of one of them, store none: the next list tries again."""
     writes = [_put(client_id, one) for one in sums]
-    with suppress(AlreadyExistsError):
+    with suppress(AlreadyExistsError, RefusedError):  # DynamoDB refuses to compare with an unreadable version
         if len(writes) == 1:
             write_one(writes[0])
         else:

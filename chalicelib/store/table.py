@@ -183,9 +183,16 @@ def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]],
     hints_of = {None: hints} | {name: get_type_hints(group) for name, group in groups.items()}
     stored = _stored_as(record)
     decoders = {attribute: (group, name, _decoder(hints_of[group][name])) for attribute, group, name in stored}
-    limits = {one.name: one.metadata["within"] for one in fields(record) if "within" in one.metadata}
-    for name, within in limits.items():
-        decoders[name] = (None, name, partial(_within, within, decoders[name][2]))
+    owners: list[tuple[str | None, Any]] = [(None, record), *groups.items()]
+    limits = {
+        (group, one.name): one.metadata["within"]
+        for group, owner in owners
+        for one in fields(owner)
+        if "within" in one.metadata
+    }
+    for attribute, (group, name, decoder) in decoders.items():
+        if (group, name) in limits:
+            decoders[attribute] = (group, name, partial(_within, limits[group, name], decoder))
     return decoders, groups
 
 
@@ -420,7 +427,11 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
 def read(key: Key[R]) -> R | None:
     """Read the current record (a strong read); None when it is missing."""
     item = read_item(key)
-    return decode(key.record, item) if item else None
+    try:
+        return decode(key.record, item) if item else None
+    except UnreadableError as wrong:
+        log_unreadable(key.table, item, wrong)
+        raise
 
 
 def read_item(key: Key[Any]) -> dict[str, Value]:

@@ -123,9 +123,10 @@ def lost_without_entry(chosen: Sequence[str], merchant_id: int | None, named: Se
     for table in tables:
         for page in items.pages(table_name(table)):
             own = {
-                one["transaction_id"]["S"]
+                name
                 for one in page
-                if "transaction_id" in one and (merchant_id is None or is_of_merchant(table, one, merchant_id))
+                if (name := one.get("transaction_id", {}).get("S"))
+                and (merchant_id is None or is_of_merchant(table, one, merchant_id))
             }
             stored = items.items_at(transactions.TABLE, [{"id": {"S": one}} for one in own])
             lost |= dict.fromkeys(own - stored.keys(), table)

@@ -144,10 +144,12 @@ def _groups(many: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def merchants_of(merchant_id: int | None) -> "Iterator[Merchant]":
-    """Yield this merchant, or every merchant."""
+    """Yield this merchant, or every merchant. An unreadable one is logged and passed over."""
     ids = [merchant_id] if merchant_id is not None else range(1, sequences.last_id(merchants.TABLE) + 1)
     for start in range(0, len(ids), BATCH):
-        yield from filter(None, read_all([merchants.key(number) for number in ids[start : start + BATCH]]))
+        yield from filter(
+            None, read_all([merchants.key(number) for number in ids[start : start + BATCH]], for_list=True)
+        )
 
 
 def months_of(merchant: "Merchant", now: datetime) -> list[str]:

@@ -7,7 +7,7 @@ entries in the history outlived them.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
@@ -46,6 +46,7 @@ from infra.operator.records import UNREADABLE, is_readable
 if TYPE_CHECKING:
     from chalicelib.store.receipt_numbers import MonthNumbers
 
+ENTRIES = (history.ENTRY, history.IN_ORDER)  # the sort keys of a transaction's entries begin so
 NAMED = 5  # transactions in one line
 COUNTED = PENDING | {Phase.REVERSAL_APPROVED}
 
@@ -243,7 +244,7 @@ def _delete_strays(merchant_id: int | None, doubtful: Container[str]) -> int:
     """Delete the entries of stored transactions that are not in a place of theirs; return their number."""
     deleted = 0
     for page in items.pages(table_name(history.TABLE)):
-        entries = [item for item in page if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER))]
+        entries = [item for item in page if item["at"]["S"].startswith(ENTRIES)]
         ids = [item["at"]["S"].split("#", 3)[-1] for item in entries]
         stored = items.items_at(transactions.TABLE, [{"id": {"S": one}} for one in ids if one])
         for name, item in zip(ids, entries, strict=True):
@@ -288,12 +289,9 @@ def _months(
     merchant_id: int | None, chosen: Sequence[str], now: datetime, doubtful: Container[str], done: Counter[str]
 ) -> list[str]:
     left: list[str] = []
-    try:
-        for merchant in merchants_of(merchant_id):
-            for month in months_of(merchant, now):
-                left += _month(merchant.id, month, chosen, doubtful, done)
-    except UNREADABLE:
-        left += printed(["history: not counted, because a merchant is unreadable: repair the table merchants first."])
+    for merchant in merchants_of(merchant_id):
+        for month in months_of(merchant, now):
+            left += _month(merchant.id, month, chosen, doubtful, done)
     return left
 
 
@@ -307,7 +305,7 @@ def _month(
     if sequences.TABLE in chosen:
         left += printed(_raise_receipt_numbers(client_id, entries, done))
     if transactions.TABLE in chosen:
-        left += _lost(client_id, month, entries)
+        left += _lost(client_id, month)
     if names := [one.id for one in entries if one.id in doubtful]:
         compare = f"Compare history and transactions: {', '.join(names[:NAMED])}"
         return [*left, *printed([f"merchant {client_id}, {month}: not counted. {compare}"])]
@@ -341,24 +339,28 @@ def _delete_unless(is_sound: Callable[[Item], bool], item: Item) -> None:
 
 def _is_sound(item: Item) -> bool:
     """Return whether an entry or counter has no further attributes. Raise one of `UNREADABLE` for a wrong value."""
-    if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)):
+    if item["at"]["S"].startswith(ENTRIES):
         return bool(history.entry_in(item))
     _, numbers = counters.counter_in(item)
     counters.taxes_in(item)
     return item.keys() == numbers.keys() | {"month", "at"} | ({counters.TAXES} & item.keys())
 
 
-def _lost(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> list[str]:
+def _lost(client_id: int, month: str) -> list[str]:
     """Print and return a line for each payment that only the history knows.
 
     Their entries are deleted, because no total counts them. The lines are printed first: a run that is killed between
-    the two names them, and so does the next run for each entry that is left.
+    the two names them, and so does the next run for each entry that is left. An entry that is equal to that of a stored
+    transaction, but for the ID, is a copy of it: it is deleted, and no payment is lost.
     """
-    stored = items.items_at(transactions.TABLE, [{"id": {"S": one.id}} for one in entries])
-    lost = {one.id: one for one in entries if one.id not in stored}
-    lines = printed(lost_line(client_id, one) for one in lost.values())
-    for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}") if lost else ():
-        if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)) and history.entry_in(item).id in lost:
+    partition = items.items_of_partition(history.TABLE, f"{client_id}#{month}")
+    kept = [(item, history.entry_in(item)) for item in partition if item["at"]["S"].startswith(ENTRIES)]
+    stored = items.items_at(transactions.TABLE, [{"id": {"S": entry.id}} for _, entry in kept])
+    lost = {entry.id: entry for _, entry in kept if entry.id not in stored}
+    known = [replace(entry, id="") for _, entry in kept if entry.id in stored] if lost else []
+    lines = printed(lost_line(client_id, one) for one in lost.values() if replace(one, id="") not in known)
+    for item, entry in kept:
+        if entry.id in lost:
             commit(items.delete(history.TABLE, item))
     return lines
 

@@ -24,6 +24,7 @@ from botocore.exceptions import ClientError
 from chalicelib import clock
 from chalicelib.aws.errors import RefusedError
 from chalicelib.record import Record
+from chalicelib.services import passwords
 from chalicelib.settings import settings
 from chalicelib.store import agents, events, merchants, transactions
 from chalicelib.store.table import AlreadyExistsError, Item, Write, table_name, write_one
@@ -305,9 +306,11 @@ def _credential_line(found: Difference) -> str | None:
 
 
 def _is_rehashed(found: Difference) -> bool:
-    """Return whether only the parameters of the password's hash are others: a sign-in after a release renews it."""
+    """Return whether a sign-in renewed the hash: it has the parameters of this release, and the copy has others."""
     now, then = ((item or {}).get("password_hash", {}).get("S", "") for item in (found.present, found.copied))
-    return "key_digest" not in found.names and now.split("$")[:4] != then.split("$")[:4]
+    if "key_digest" in found.names or passwords.is_outdated(now):
+        return False
+    return bool(now.split("$")[:4] != then.split("$")[:4])
 
 
 # The output

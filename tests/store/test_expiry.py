@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from secrets import token_hex
 from typing import Any
 
 import pytest
@@ -115,9 +116,7 @@ def test_a_record_expires_after_the_last_rule_that_reads_it(made: Callable[[], E
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
 def test_a_lock_that_comes_late_lasts_as_long_as_any(*, is_known: bool) -> None:
     """The process that counted the last failure crashed before the lock; another finds the full count a day later."""
-    counter = (
-        password_lock.counter(an_account().email) if is_known else password_lock.counter_of_unknown("0123456789abcdef")
-    )
+    counter = password_lock.counter(an_account().email) if is_known else password_lock.counter_of_unknown(token_hex(12))
     for _ in range(LOCK_AFTER):
         password_lock.count_failure(counter, finished(NOW), "source", begins_anew=False)
     write_one(update(counter.key, "REMOVE #locked_until", {}, condition="attribute_exists(#locked_until)"))
