@@ -20,9 +20,13 @@ export const inZone = (gmt, instant = Date.now()) => new Date(instant + gmt * 3_
 export const dayInZone = (gmt, instant) => inZone(gmt, instant).slice(0, 10);
 export const hourInZone = (gmt) => Number(inZone(gmt).slice(11, 13));
 
+// A format is made when it is first used: the browser takes milliseconds for each.
 const written = (options) => {
-  const format = new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" });
-  return (text) => format.format(new Date(text.length > 10 ? `${text.slice(0, 23)}Z` : instantOf(text)));
+  let format = null;
+  return (text) => {
+    format ??= new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" });
+    return format.format(new Date(text.length > 10 ? `${text.slice(0, 23)}Z` : instantOf(text)));
+  };
 };
 
 export const formatDay = written({ weekday: "long", day: "numeric", month: "long", year: "numeric" });

@@ -56,7 +56,7 @@ export function formatShare(amount, whole) {
   return share < MAX_SHARE ? new Intl.NumberFormat(language, { style: "percent" }).format(share) : "";
 }
 
-const GROUP = partOf(new Intl.NumberFormat(language, { useGrouping: "always" }), 1_000_000, "group");
+const groupMark = () => partOf(new Intl.NumberFormat(language, { useGrouping: "always" }), 1_000_000, "group");
 const GROUPED = /^-?\d{1,3}([.,])\d{3}(?:\1\d{3})*((?!\1)[.,]\d+)?$/;
 
 const withoutSign = (typed, currency) => {
@@ -69,7 +69,7 @@ const withoutSign = (typed, currency) => {
 export function typedAmount(typed, currency) {
   let number = withoutSign(typed, currency).replace(/[\s']/g, "");
   const [, mark, fraction] = GROUPED.exec(number) ?? [];
-  if (mark && (mark === GROUP || fraction || number.split(mark).length > 2)) number = number.replaceAll(mark, "");
+  if (mark && (mark === groupMark() || fraction || number.split(mark).length > 2)) number = number.replaceAll(mark, "");
   const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(number);
   return found ? found[1] + (found[2] ? `.${found[2]}` : "") : null;
 }
