@@ -301,11 +301,12 @@ def _month(
     """Count a month of a merchant again; add to `done`, and return a line for each thing left."""
     left: list[str] = []
     _delete_unreadable(client_id, month)
-    entries = history.of_month(client_id, month)
+    kept = _entries_of(client_id, month)
+    entries = [entry for item, entry in kept if item["at"]["S"].startswith(history.ENTRY)]
     if sequences.TABLE in chosen:
         left += printed(_raise_receipt_numbers(client_id, entries, done))
     if transactions.TABLE in chosen:
-        left += _lost(client_id, month)
+        left += _lost(client_id, kept)
     if names := [one.id for one in entries if one.id in doubtful]:
         compare = f"Compare history and transactions: {', '.join(names[:NAMED])}"
         return [*left, *printed([f"merchant {client_id}, {month}: not counted. {compare}"])]
@@ -346,15 +347,19 @@ def _is_sound(item: Item) -> bool:
     return item.keys() == numbers.keys() | {"month", "at"} | ({counters.TAXES} & item.keys())
 
 
-def _lost(client_id: int, month: str) -> list[str]:
+def _entries_of(client_id: int, month: str) -> list[tuple[Item, HistoryEntry]]:
+    """Return the items of a month's entries, of both orders, with their entries."""
+    partition = items.items_of_partition(history.TABLE, f"{client_id}#{month}")
+    return [(item, history.entry_in(item)) for item in partition if item["at"]["S"].startswith(ENTRIES)]
+
+
+def _lost(client_id: int, kept: Sequence[tuple[Item, HistoryEntry]]) -> list[str]:
     """Print and return a line for each payment that only the history knows.
 
     Their entries are deleted, because no total counts them. The lines are printed first: a run that is killed between
     the two names them, and so does the next run for each entry that is left. An entry that is equal to that of a stored
     transaction, but for the ID, is a copy of it: it is deleted, and no payment is lost.
     """
-    partition = items.items_of_partition(history.TABLE, f"{client_id}#{month}")
-    kept = [(item, history.entry_in(item)) for item in partition if item["at"]["S"].startswith(ENTRIES)]
     stored = items.items_at(transactions.TABLE, [{"id": {"S": entry.id}} for _, entry in kept])
     lost = {entry.id: entry for _, entry in kept if entry.id not in stored}
     known = [replace(entry, id="") for _, entry in kept if entry.id in stored] if lost else []

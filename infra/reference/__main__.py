@@ -8,11 +8,10 @@ from infra.demo import data as demo_data
 from infra.demo import partner as demo_partner
 from infra.local import engines, stage
 from infra.reference import HERE, ROOT, read_json, to_json, to_lines
-from infra.reference.coins import coins_module
+from infra.reference.currencies import coins_module, iso_numbers_module
 from infra.reference.document import openapi_document
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
 from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
-from infra.reference.iso_numbers import iso_numbers_module
 from infra.reference.pages import pages
 from infra.reference.phone_formats import phone_formats, phone_lengths_module
 from infra.reference.postman import postman_collection

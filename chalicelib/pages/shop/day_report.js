@@ -1,13 +1,13 @@
 // The day report (Z report): counts and sums of a day for the books. It prints on A4 and on 80 mm paper.
-import { formatDay } from "../kit/dates.js";
+import { formatDay, shownDay } from "../kit/dates.js";
 import { Drawers, drawersOfDay } from "./drawers.js";
 import { listed } from "./history.js";
 import { useLoaded } from "../kit/load.js";
 import { formatCount } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
-import { DayChoice, dayOf, Made, ReportHead, Taxes } from "./reports.js";
+import { DayChoice, Made, ReportHead, Taxes } from "./reports.js";
 import { address } from "../kit/route.js";
-import { merchant, seesAll } from "../kit/session.js";
+import { merchant, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
 import { texts } from "texts";
@@ -70,7 +70,7 @@ function Report({ day, report: { rows, taxes, numbers, count, drawers } }) {
 }
 
 export function DayReport({ query }) {
-  const day = dayOf(query);
+  const day = shownDay(query, today());
   const state = useLoaded(() => load(day), `${merchant().ClientID} ${day}`);
   return html`<${ReportHead} title=${texts.report.title} shown=${address("day-report")} />
     <${DayChoice} view="day-report" day=${day} words=${texts.report} />

@@ -1,10 +1,10 @@
 // The items of a price list as CSV (RFC 4180). The written text is read again unchanged.
+import { isBarcode, longBarcode } from "../kit/barcodes.js";
 import { FIELDS } from "./price_changes.js";
 
 export const MOST_BYTES = 256 * 1024;
 const MOST_ITEMS = 500;
 const LONGEST = { Code: 64, Title: 128, Unit: 8, Group: 40 };
-const BARCODE = /^(?:\d{8}|\d{12,14})$/;
 const SWITCH = new Map([["", true], ["true", true], ["yes", true], ["1", true], ["false", false], ["no", false], ["0", false]]);
 // Spreadsheets compute such a cell; some ignore quotes and invisible characters before it, or split at a semicolon.
 const FORMULA = /^[\p{C}\p{Z}\p{Mn}"\u115f\u1160\u2800\u3164\uffa0]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]/u;
@@ -49,11 +49,6 @@ function headProblem(head, { line, cells }) {
   return !head.includes("Code") && { line, column: "Code", code: "noColumn" };
 }
 
-export function isBarcode(text) {
-  const sum = [...text].reverse().reduce((total, digit, place) => total + Number(digit) * (place % 2 ? 3 : 1), 0);
-  return BARCODE.test(text) && sum % 10 === 0;
-}
-
 // A cell as the value of a field, or {code} of its problem.
 function valueOf(field, cell, { mark, taxes, digits }) {
   const text = field === "Price" || field === "Barcode" || field === "TaxCode" || field === "Active" ? cell.trim() : restored(cell);
@@ -69,7 +64,6 @@ function valueOf(field, cell, { mark, taxes, digits }) {
 }
 
 const isWrong = (value) => value !== null && typeof value === "object";
-const longBarcode = (text) => (text.length === 12 ? `0${text}` : text); // a UPC-A is an EAN-13
 
 // An item of a record. A field without a column stays as it is in the list.
 function itemOf({ line, cells }, head, before, options) {

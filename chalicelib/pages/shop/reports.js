@@ -29,9 +29,6 @@ export function ReportHead({ title, words, shown }) {
 
 export const Print = () => html`<button type="button" onClick=${() => print()}>${texts.report.print}</button>`;
 
-// The day in the address, if it is one and not after today. Else today.
-export const dayOf = (query) => (isDay(query.day) && query.day < today() ? query.day : today());
-
 // The choice of a day: a field, and links to the report so many days before and after.
 export function DayChoice({ view, day, days = 1, words }) {
   const now = today();

@@ -1,10 +1,10 @@
 // A week: seven days, each next to the same weekday of the week before.
 import { Chart } from "./chart.js";
-import { addDays, daysOf, formatDate, formatDayOfMonth, formatShortDay } from "../kit/dates.js";
+import { addDays, daysOf, formatDate, formatDayOfMonth, formatShortDay, shownDay } from "../kit/dates.js";
 import { useLoaded } from "../kit/load.js";
 import { approximate, difference, format, formatShare, isNegative, isZero, negative } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
-import { DayChoice, dayOf, Made, ReportHead, Taxes } from "./reports.js";
+import { DayChoice, Made, ReportHead, Taxes } from "./reports.js";
 import { address } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, of, takings, total } from "./takings.js";
@@ -62,7 +62,7 @@ function OfCurrency({ rows, taxes, last, currency, isFirst }) {
 }
 
 export function Week({ query }) {
-  const last = dayOf(query);
+  const last = shownDay(query, today());
   const first = addDays(last, 1 - WEEK_DAYS);
   const load = () => takings(addDays(first, -WEEK_DAYS), last, "day");
   const state = useLoaded(load, `${merchant().ClientID} ${last}`);

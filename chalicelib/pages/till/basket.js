@@ -1,6 +1,7 @@
 // The basket of a sale: lines of goods, discounts and a typed amount, in whole minor units. Pure functions: no browser, no
 // words. A line is {code, title, price, quantity, unit, taxes, off}: `price` of one in minor units, `quantity` a decimal
 // text. A discount is {percent}, a decimal text, or {minor}; null for none.
+import { longBarcode } from "../kit/barcodes.js";
 import { COINS, EURO_COIN, ROUNDING_EURO } from "./coins.js";
 
 export const MAX_LINES = 100; // of a request, with its discounts
@@ -43,7 +44,10 @@ const allLines = ({ lines, figures }, title) => (Number(figures)
   ? [...lines, { code: "", title, price: Number(figures), quantity: "1", taxes: [], off: null }] : lines);
 
 export const goodsOf = (basket) => allLines(basket).reduce((sum, line) => sum + netOf(line), 0);
-export const sumOf = (basket) => goodsOf(basket) - discountOf(goodsOf(basket), basket.off);
+export function sumOf(basket) {
+  const goods = goodsOf(basket);
+  return goods - discountOf(goods, basket.off);
+}
 
 const coinOf = (currency, country) => (currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : COINS[currency] ?? 1);
 
@@ -137,16 +141,8 @@ export function matching(items, typed) {
   });
 }
 
-// Whether a text is an EAN-8, UPC-A, EAN-13 or GTIN-14: its check digit is right.
-export function isBarcode(text) {
-  const figures = [...text].reverse().map(Number);
-  return /^(\d{8}|\d{12,14})$/.test(text) && figures.reduce((sum, one, place) => sum + one * (place % 2 ? 3 : 1), 0) % 10 === 0;
-}
-
-const gtin = (text) => (/^\d{12}$/.test(text) ? `0${text}` : text); // UPC-A is EAN-13 with a zero in front
-
 // The item with this barcode or code, or undefined.
-export const scanned = (items, text) => items.find((item) => item.Barcode && gtin(item.Barcode) === gtin(text)) ?? items.find((item) => item.Code === text);
+export const scanned = (items, text) => items.find((item) => item.Barcode && longBarcode(item.Barcode) === longBarcode(text)) ?? items.find((item) => item.Code === text);
 
 // [group, its items], in the order of the list; items without a group are the first.
 export function byGroup(items) {

@@ -6,11 +6,9 @@ import { go } from "../kit/route.js";
 import { html, useRef, useState } from "../kit/view.js";
 import { fullOf, goodsOf, isEmpty, quantityOf, soldLines, sumOf } from "./basket.js";
 import { decimal, maySellOffline, minorOf } from "./rules.js";
-import { change, discount, more, remove } from "./sale.js";
+import { WORDS, change, discount, more, remove } from "./sale.js";
 import { texts } from "texts";
 import { tenders } from "./till.js";
-
-const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
 
 // A discount on a line, or with `place` null on all: a percentage, or an amount.
 function Discount({ place, title, off, most, currency, digits, onClose }) {
@@ -49,12 +47,11 @@ function Line({ line, place, currency, digits, onDiscount }) {
 // The lines. Those of a basket that is being paid stand still.
 export function Lines({ sale, currency, digits }) {
   const [asked, setAsked] = useState(null); // the discount: {place, title, off, most}
-  const last = soldLines(sale, WORDS).at(-1);
   return html`<section class="lines" aria-label=${texts.basket}>
     <ul>${sale.lines.map((line, place) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
       onDiscount=${() => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) })} />`)}
       ${Number(sale.figures) > 0 && html`<li><p class="line"><span class="name">${texts.amount}</span> <${Money} amount=${decimal(Number(sale.figures), digits)} currency=${currency} /></p></li>`}
-      ${sale.off && html`<li><p class="line"><span class="name">${last.title}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
+      ${sale.off && html`<li><p class="line"><span class="name">${texts.discount}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
         <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`}</ul>
     <button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off, most: goodsOf(sale) })}>${texts.discountOnAll}</button>
     ${asked && html`<${Discount} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}

@@ -1,9 +1,10 @@
 // The items of the price list: by group, with a search, and a scanner, which types fast and ends with Enter.
+import { isBarcode } from "../kit/barcodes.js";
 import { Dialog } from "../kit/dialogs.js";
 import { format, typedAmount } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
-import { byGroup, isBarcode, matching, quantityOf, scanned, sellable } from "./basket.js";
+import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
 import { add, change, sale } from "./sale.js";
 import { texts } from "texts";
@@ -98,12 +99,11 @@ const Item = ({ item, sold, currency }) => html`<button type="button" class="ite
   <span>${item.Title}</span> <small>${item.Price === null ? texts.anyPrice : `${format(item.Price, currency)}${item.Unit ? ` / ${item.Unit}` : ""}`}</small>
   ${sold > 0 && html`<b class="badge">${sold}</b>`}</button>`;
 
-const hold = (event) => event.preventDefault(); // the focus stays, so that Enter goes on
+export const hold = (event) => event.preventDefault(); // the focus stays, so that Enter goes on
 
-export function Items({ state, sale: shown, currency }) {
+export function Items({ items, sale: shown, currency }) {
   const [typed, type] = useState("");
   const [group, setGroup] = useState(null);
-  const items = itemsOf(state);
   const groups = byGroup(items);
   const found = typed.trim() ? matching(items, typed) : items.filter((item) => group === null || (item.Group ?? "") === group);
   const enter = (event) => {

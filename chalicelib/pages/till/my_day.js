@@ -1,6 +1,6 @@
 // The day of this agent: its takings by tender, and its drawer. It prints at 80 mm.
 import { call } from "../kit/api.js";
-import { formatDay, formatMoment, inZone } from "../kit/dates.js";
+import { formatDay, formatMoment, inZone, shownDay } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { format, formatCount, isZero, sum, typedAmount } from "../kit/money.js";
@@ -8,7 +8,7 @@ import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 import { amountOf } from "./receipt.js";
-import { DayField, dayOf, tenderName, todayOf } from "./sales.js";
+import { DayField, tenderName, todayOf } from "./sales.js";
 import { texts } from "texts";
 import { leftSales } from "./till.js";
 
@@ -92,7 +92,7 @@ function Count({ day, drawer, onSaved }) {
 export function MyDay({ state, query }) {
   const { me, agent } = state.session;
   const today = todayOf(state);
-  const day = dayOf(query, today);
+  const day = shownDay(query, today);
   const loaded = useLoaded(() => load(day, agent), `${day} ${agent}`);
   useEffect(() => { if (state.isOnline && !loaded.isLoading) loaded.reload({ isQuiet: Boolean(loaded.data) }); }, [state.isOnline, state.waiting]);
   return html`<section class="day">

@@ -86,7 +86,8 @@ export const more = (place, quantity) => changeBasket(withMore(current(), place,
 export const remove = (place) => changeBasket(without(current(), place));
 export const discount = (place, off) => changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
 
-const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
+// The words of sold lines.
+export const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
 
 // Take the payment, and show its result in the place of the basket. `paid` is {tender, minor, digits, currency, ...}.
 export async function take(paid) {
@@ -97,7 +98,7 @@ export async function take(paid) {
   set({ key });
   isBusy = true;
   const draft = { ...paid, key, lang: language, lines: soldLines(made, WORDS), basket: stored };
-  set({ result: { state: "busy", minor: paid.minor, tender: paid.tender } });
+  set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
   const result = { ...await taken(draft), basket, shownAt: Date.now() };
   isBusy = false;

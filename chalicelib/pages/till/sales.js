@@ -1,7 +1,7 @@
 // The sales of this agent: those of a day that the service has, from every device, and on top those of this device that it
 // may not have. Without connection, those that this device keeps.
 import { ErrorCode } from "../kit/error_codes.js";
-import { addDays, dayInZone, formatDay, formatMoment, isDay } from "../kit/dates.js";
+import { addDays, dayInZone, formatDay, formatMoment, isDay, shownDay } from "../kit/dates.js";
 import { ReturnDialog, canReturn, doneWords } from "../kit/giving_back.js";
 import { useLoaded } from "../kit/load.js";
 import { format, isZero, negative, sought } from "../kit/money.js";
@@ -37,9 +37,8 @@ export function tenderName(inputType) {
   return texts.tenders[name] ?? texts.card;
 }
 
-// The merchant's day now, by the service's clock; and the day in the address, which is not after it.
+// The merchant's day now, by the service's clock.
 export const todayOf = ({ session, offset = 0 }) => dayInZone(session.gmt, Date.now() + offset);
-export const dayOf = ({ day }, today) => (isDay(day) && day < today ? day : today);
 
 export const DayField = ({ view, query, day, today }) => html`<${Field} id="day" type="date" label=${texts.list.day} value=${day} max=${today}
   onChange=${({ target }) => { location.hash = address(view, { ...query, day: isDay(target.value) && target.value !== today && target.value }); }} />`;
@@ -207,7 +206,7 @@ function Search({ query }) {
 export function Sales({ state, query }) {
   const [limit, setLimit] = useState(PAGE);
   const today = todayOf(state);
-  const wanted = { day: dayOf(query, today), search: sought(query.search ?? "", currencyOf(state).currency) };
+  const wanted = { day: shownDay(query, today), search: sought(query.search ?? "", currencyOf(state).currency) };
   const queued = useQueued(state);
   const listed = useListed(state, wanted);
   const isAlone = !state.isOnline || (listed.isLost && !listed.isLoading);

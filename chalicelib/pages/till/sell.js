@@ -4,7 +4,7 @@ import { address, goBack, parse } from "../kit/route.js";
 import { html, useEffect } from "../kit/view.js";
 import { isEmpty, sumOf } from "./basket.js";
 import { Description, Lines, Tenders, payBy } from "./bill.js";
-import { Asked, Items, itemsOf, listen } from "./items.js";
+import { Asked, Items, hold, itemsOf, listen } from "./items.js";
 import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
@@ -19,15 +19,16 @@ let entry = null; // "items" or "amount", which somebody chose
 
 // The keyboard: the keys of the pad, a search, a scanner, Enter and Escape.
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || !document.querySelector(".counter, .sales, .day")) return;
+  const isSelling = Boolean(document.querySelector(".counter"));
+  if (event.ctrlKey || event.metaKey || event.altKey || !(isSelling || document.querySelector(".sales, .day"))) return;
   const { figures, result } = sale();
-  const scan = document.querySelector(".counter") && listen(event, result ? "" : figures);
+  const scan = isSelling && listen(event, result ? "" : figures);
   const isHeld = event.key === "Enter" && (event.repeat || isFresh(result));
   if (scan || isHeld) event.preventDefault();
   if (scan) scan();
   else if (isHeld || document.querySelector("dialog")) return;
   else if (event.key === "Escape") escape(event);
-  else if (!isInField(event) && document.querySelector(".counter")) typed(event);
+  else if (!isInField(event) && isSelling) typed(event);
 }, { capture: true });
 
 // The result has just come: a second Enter would hide the change.
@@ -63,7 +64,6 @@ function payByFirst() {
 function Pad({ state, sale: shown, currency, digits, isSum }) {
   const amount = html`<${Money} amount=${decimal(Number(shown.figures || "0"), digits)} currency=${currency} testid="amount" />`;
   const due = isSum && !isEmpty(shown) ? { "data-testid": "due", "data-amount": decimal(Number(shown.figures), digits) } : {};
-  const hold = (event) => event.preventDefault(); // the focus stays, so that Enter goes on
   return html`<section class="pad" aria-label=${texts.amount}>
     ${!shown.result && html`<h1 class="sum" aria-live="polite" ...${due}>${amount}</h1>`}
     <div class="keys" role="group" aria-label=${texts.pad} onMouseDown=${hold}>
@@ -73,10 +73,10 @@ function Pad({ state, sale: shown, currency, digits, isSum }) {
 }
 
 // Goods or an amount, with the tabs between them where the shop has a price list.
-function Entry({ view, hasItems, ...props }) {
+function Entry({ view, ...props }) {
   const tab = (name) => html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
   return html`<div class="entry">
-    ${hasItems && html`<nav class="tabs" aria-label=${texts.entry}>${tab("items")}${tab("amount")}</nav>`}
+    ${props.items.length > 0 && html`<nav class="tabs" aria-label=${texts.entry}>${tab("items")}${tab("amount")}</nav>`}
     ${view === "items" ? html`<${Items} ...${props} />` : html`<${Pad} ...${props} />`}
   </div>`;
 }
@@ -100,13 +100,13 @@ export function Sell({ state, route }) {
   if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
   if (digits === undefined) return html`<p class="loading" role="status">${state.isOnline ? texts.loading : texts.onlyOnline}</p>`; // an earlier version did not store it
 
-  const hasItems = itemsOf(state).length > 0;
+  const items = itemsOf(state);
   if (["items", "amount"].includes(route.view)) entry = route.view;
   const isAmount = entry ? entry === "amount" : Number(shown.figures) > 0 && !shown.lines.length;
-  const view = hasItems && !isAmount ? "items" : "amount";
-  const props = { state, sale: shown, currency, digits, view, hasItems, isSum: view === "amount" && !shown.lines.length };
+  const view = items.length && !isAmount ? "items" : "amount";
+  const props = { state, sale: shown, currency, digits, view, items, isSum: view === "amount" && !shown.lines.length };
   const isBusy = shown.result?.state === "busy";
-  return html`<div class=${`counter${isPaying ? " paying" : ""}${shown.result ? " told" : ""}`}>
+  return html`<div class=${`counter${isPaying ? " paying" : ""}`}>
     ${isPaying && html`<${Payment} ...${props} tender=${route.id} />`}
     ${isBusy && html`<${Busy} result=${shown.result} currency=${currency} digits=${digits} />`}
     ${shown.result && !isBusy && html`<${Result} key=${shown.result.shownAt} result=${shown.result} state=${state} />`}
