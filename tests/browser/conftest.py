@@ -19,7 +19,11 @@ AXE = ROOT / ".engines" / "page-tools" / "node_modules" / "axe-core" / "axe.min.
 WAIT_MILLISECONDS = 60_000  # for what a page shows at last, on a busy machine
 expect.set_options(timeout=WAIT_MILLISECONDS)
 VIOLATIONS = """async () => {
-  for (const one of document.getAnimations()) if (one.effect.getTiming().iterations !== Infinity) one.finish();
+  const roots = [document];
+  for (const root of roots) {
+    roots.push(...[...root.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []));
+    for (const one of root.getAnimations()) if (one.effect.getTiming().iterations !== Infinity) one.finish();
+  }
   const { violations } = await axe.run();
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
 }"""

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -115,6 +116,16 @@ class Till:
         self.sell(**sale)
         expect(self.shown("result")).to_have_attribute("data-state", state)
         self.button("New sale").click()
+
+    def scan(self, code: str) -> None:
+        """Type a code as a scanner does: its keys and Enter come at one moment, however busy the machine is."""
+        at = time.time()
+        keyboard = self.page.context.new_cdp_session(self.page)
+        for key in (*code, "Enter"):
+            enter = {"text": "\r", "windowsVirtualKeyCode": 13} if key == "Enter" else {"text": key}
+            keyboard.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "timestamp": at, **enter})
+            keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key, "timestamp": at})
+        keyboard.detach()
 
     def item(self, title: str) -> Locator:
         return self.page.get_by_role("button", name=re.compile(f"^{title}"))
