@@ -111,6 +111,18 @@ def test_a_float_and_a_count_stay_until_they_are_entered_again(shop: Shop) -> No
     assert drawer(shop, till, GMT=0) == again
 
 
+@pytest.mark.parametrize(("hour", "day"), [(21, "2026-11-25"), (23, "2026-11-26")])
+def test_without_a_day_it_is_the_day_of_the_merchant(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, hour: int, day: str
+) -> None:
+    till, _ = a_till_of(shop, "Door")
+    monkeypatch.setattr("chalicelib.clock.now", lambda: datetime(2026, 11, 25, hour, 30, tzinfo=UTC))
+
+    assert drawer(shop, till)["Day"] == day
+    assert drawer(shop, till, Counted=1)["Day"] == day
+    assert [one["Day"] for one in listed(shop)] == [day]
+
+
 def test_each_count_is_kept_with_the_cash_it_was_counted_against(stage_on_dynamodb_local: str) -> None:
     shop = a_shop(stage_on_dynamodb_local)
     till, till_id = a_till_of(shop, "Door")

@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.store import agents, merchants
+from chalicelib.store.table import update, write_one
+from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.support.builders import PASSWORD, Shop
 from tests.support.cards import PAN, STEADY, a_card_body
 from tests.support.http import OTHER_TILL, TILL, Reply, get, post
@@ -46,6 +50,27 @@ def test_a_key_makes_a_payment_once(stage: str) -> None:
     assert (first.status, again.status) == (200, 200)
     assert first.body["TransactionID"] == again.body["TransactionID"]
     assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("changed", ["the terminal is blocked", "the terminal is gone", "cash is switched off"])
+def test_a_payment_is_repeated_whatever_changed_since(stage: str, changed: str) -> None:
+    merchant = a_stored_merchant()
+    terminal = a_stored_terminal(merchant)
+    account = an_account(merchant=merchant, terminal_id=terminal)
+    login, body = (account.email, account.key), a_body()
+    first = post(stage, SUBMIT, body, login)
+    if changed == "the terminal is blocked":
+        write_one(update(merchants.terminal_key(terminal), "SET #state = :state", {"state": 0}))
+    elif changed == "the terminal is gone":
+        write_one(update(agents.key(account.agent.id), "REMOVE #terminal_id", {}))
+    else:
+        account.change(mobile_settings=MobileSettings(features=Features(accept_cash=False)))
+    refused = post(stage, SUBMIT, a_body(), login)
+    again = post(stage, SUBMIT, body, login)
+
+    assert refused.error in {(409, 315), (403, 311)}
+    assert (again.status, again.body["TransactionID"]) == (200, first.body["TransactionID"])
     assert again.headers["Idempotent-Replayed"] == "true"
 
 

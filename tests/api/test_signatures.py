@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from chalicelib.domain.transaction import Erasure
 from chalicelib.gateways import files
 from chalicelib.services import payment_sweep
+from chalicelib.store import transactions
+from chalicelib.store.table import update, write_one
 from tests.api.test_files import a_file, content_of, objects
 from tests.support import events
 from tests.support.builders import JPEG, PNG, an_email
@@ -37,6 +40,18 @@ def state(reply: Reply) -> tuple[Any, ...]:
 
 def is_replay(reply: Reply) -> bool:
     return reply.headers.get("Idempotent-Replayed") == "true"
+
+
+@pytest.mark.parametrize("erasure", Erasure)
+def test_a_signature_waits_until_the_files_of_an_erasure_are_deleted(stage: str, erasure: Erasure) -> None:
+    body = owing()
+    payment = send(stage, body).body["TransactionID"]
+    write_one(update(transactions.key(payment), "SET #erasure = :erasure", {"erasure": erasure}))
+    reply = send(stage, body, a_file("SIGNATURE", JPEG))
+
+    is_over = erasure is Erasure.DONE
+    assert reply.error == ((200, 0) if is_over else (409, 301))
+    assert len(objects(payment)) == is_over
 
 
 AWAITING, SIGNED = (400, 401, False, True), (400, 411, True, False)

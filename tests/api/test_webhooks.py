@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.store import audit, merchants
+from chalicelib.store import audit, merchants, webhooks
 from infra.stack.resources import STACK
 from tests.support import http
 from tests.support.builders import Shop, a_shop, a_webhook
@@ -138,6 +138,8 @@ def test_a_merchant_makes_events_from_its_first_webhook_on(shop: Shop) -> None:
     off = until()
     update(shop, made["ID"], State=1)
 
+    again = stored_record(webhooks.key(shop.id, made["ID"]))
+    assert again.on_since > again.created_at  # what happened while it was off is not sent
     assert before is None
     assert on.year == 9999
     assert off < on

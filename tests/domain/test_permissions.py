@@ -17,6 +17,7 @@ from chalicelib.domain.permissions import (
     check_can_see_cards,
     check_can_see_transaction,
     check_can_take_payments,
+    check_can_use_drawer,
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from infra.reference import read_json
@@ -81,6 +82,11 @@ TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] =
         (YES, YES, NO, NO, YES, NO),
     ),
     "see its cards": (lambda agent: check_can_see_cards(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "use its drawer": (lambda agent: check_can_use_drawer(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "use a colleague's drawer": (
+        lambda agent: check_can_use_drawer(agent, HOME, COLLEAGUE),
+        (YES, YES, NO, NO, NO, NO),
+    ),
     "see a colleague's cards": (lambda agent: check_can_see_cards(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),
 }
 CELLS = [
@@ -106,6 +112,7 @@ OF_ANOTHER_MERCHANT: dict[str, tuple[Callable[[Agent], None], ErrorCode]] = {
     ),
     "reverse a payment": (lambda agent: check_can_reverse(agent, ELSEWHERE, STRANGER), ErrorCode.TRANSACTION_NOT_FOUND),
     "see cards": (lambda agent: check_can_see_cards(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
+    "use a drawer": (lambda agent: check_can_use_drawer(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
 }
 
 

@@ -48,6 +48,24 @@ def test_an_answer_decides_the_phase(before: dict[str, Any], given: dict[str, An
     assert steps.with_answer(sent(**before), answer(**given)).phase is phase
 
 
+@pytest.mark.parametrize(
+    ("name", "longest"),
+    [
+        ("acquirer_tran_id", steps.MAX_TITLE),
+        ("additional_fields", steps.MAX_FIELDS),
+        ("additional_fields_title", steps.MAX_TITLE),
+    ],
+)
+def test_no_part_of_a_card_number_is_kept_where_a_text_is_cut(name: str, longest: int) -> None:
+    for digits in range(1, len(STEADY) + 1):  # of the number, before the cut
+        written = {name: f"{'x' * (longest - digits)}{STEADY} and so on"}
+
+        kept = getattr(steps.with_answer(sent(), replace(answer(), **written)).result, name)  # type: ignore[arg-type]
+
+        assert len(kept) == longest
+        assert STEADY[:7] not in kept
+
+
 def test_an_answer_is_kept_with_the_references_of_the_acquirer() -> None:
     payment = steps.with_answer(sent(), answer())
 

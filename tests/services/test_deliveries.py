@@ -465,6 +465,19 @@ def test_a_secret_that_was_rotated_signs_beside_the_new_one(merchant: int) -> No
     assert len(running.calls[0].headers["webhook-signature"].split(" ")) == 2
 
 
+@pytest.mark.parametrize("erased", [None, True])
+def test_the_answer_to_an_event_of_an_erased_payment_is_not_stored(merchant: int, *, erased: bool | None) -> None:
+    with a_receiver(body=b"thanks ann@payer.example") as running:
+        a_stored_hook(merchant, running.url)
+        event = a_stored_event(merchant)
+        if erased:
+            write_one(update(events.key(event.day, event.place), "SET #erased = :erased", {"erased": True}))
+        deliver(replace(event, erased=erased))
+
+    (answered,) = [one.answer or "" for delivery in found(event) for one in delivery.made]
+    assert ("ann@payer.example" in answered) == (erased is None)
+
+
 def test_an_attempt_that_ends_after_the_deletion_leaves_nothing_of_the_webhook(
     merchant: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,18 @@ def test_a_return_that_was_declined_gives_no_line_back(*, is_restored: bool) -> 
     assert not any((stored_transaction(payment.id).reversals.given_back or {}).values())
 
 
+def test_lines_that_came_back_meanwhile_stay_given_back_when_another_return_fails() -> None:
+    payment = recorded()
+    failed = requested(payment, 300, gives_back={"line0": Decimal(1)})
+    read_before = stored_transaction(payment.id)
+    requested(read_before, 300, gives_back={"line1": Decimal(1)})
+
+    with pytest.raises(transactions.PhaseChangedError):
+        write_one(transactions.release(replace(failed, phase=Phase.DECLINED), read_before))
+
+    assert (stored_transaction(payment.id).reversals.given_back or {})["line1"] == 1
+
+
 def test_a_return_that_was_done_keeps_its_amount_reversed() -> None:
     payment = recorded()
     returning = requested(payment, 300)
