@@ -45,7 +45,7 @@ MAKEFLAGS += $(if $(MAKECMDGOALS),--jobs=6)
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick alone check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(CHALICE) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -62,6 +62,10 @@ test: $(VENV) $(TEST_TOOLS)  ## run all tests. ARGS="-k name" runs some
 
 quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API
 	@$(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
+
+alone: $(VENV) $(TEST_TOOLS)  ## run each file of tests in a process of its own and in random order, as the nightly run does. FILES="tests/domain/test_card.py ..."
+	@echo "$(or $(FILES),$(shell git ls-files 'tests/*test_*.py'))" | xargs -n 1 -P $(or $(PROCESSES),2) sh -c ' \
+		found=$$($(BIN)/pytest --random-order --random-order-bucket=global "$$0" 2>&1) || [ $$? = 5 ] || { echo "$$found"; exit 1; }'
 
 check: lint types test  ## check format, lint and types, and run all tests, as .ci/run does
 ifneq ($(filter check,$(MAKECMDGOALS)),)
