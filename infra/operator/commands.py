@@ -45,6 +45,7 @@ from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
 from infra.operator.records import UNREADABLE
 from infra.operator.restore import restore_command
+from infra.operator.smoke_merchant import smoke_merchant_command
 from infra.operator.system_users import (
     BLOCK,
     DELETE,
@@ -247,6 +248,14 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         "replace the password and the secret key of an agent or system user, and end its sessions",
         replace_credentials_command,
         {"--email": {"required": True, "help": "of the agent"}},
+    ),
+    "smoke-merchant": (
+        "create the merchant of the smoke payments, or give its till a new key",
+        smoke_merchant_command,
+        {
+            "--email": {"required": True, "help": "of its till, which gets no message"},
+            "--system-user": {"required": True, "help": "e-mail of the system user that creates it"},
+        },
     ),
     "show-secrets": ("print the names and dates of the stage's secrets, no values", _show_secrets_command, {}),
     "rotate-signing": (
