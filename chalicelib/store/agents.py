@@ -108,6 +108,19 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Wri
     )
 
 
+def delete(before: Agent, last: Agent, act: Act, *also: Write) -> None:
+    """Store the last version of an agent, delete its login and execute the writes in `also`, all or nothing.
+
+    The agent's ID and name stay readable. Raise ChangedMeanwhileError when `before` is no longer the stored version.
+    """
+    commit(
+        replace_record(key(last.id), last, version=before.version, otherwise=ChangedMeanwhileError()),
+        audit.write(f"agent#{last.id}", act, changed_fields(before, last)),
+        _delete_login(before.email, last.id),
+        *also,
+    )
+
+
 def of_merchant(client_id: int) -> list[Agent]:
     """List the merchant's agents by ID."""
     return list_records(TABLE, Agent, ("client_id", client_id), "by_client")
@@ -131,16 +144,21 @@ def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
     """Store the login under its new e-mail and delete the old one."""
     copied = _login_fields(agent, change) | {"terminal_id": agent.terminal_id}
     after = replace(login, **copied, email=canonical(agent.email))
-    key = login_key(login.email)
+    unlocked = replace(after, locked_until=None) if change.unlock else after
+    return [create_login(unlocked), _delete_login(login.email, agent.id)]
+
+
+def _delete_login(email: str, agent_id: int) -> Write:
+    """Return the deletion of an agent's login, after which another agent may have its e-mail."""
+    key = login_key(email)
     deletion = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
         "ConditionExpression": "#agent_id = :agent_id",
         "ExpressionAttributeNames": {"#agent_id": "agent_id"},
-        "ExpressionAttributeValues": {":agent_id": {"N": str(agent.id)}},
+        "ExpressionAttributeValues": {":agent_id": {"N": str(agent_id)}},
     }
-    unlocked = replace(after, locked_until=None) if change.unlock else after
-    return [create_login(unlocked), Write("Delete", deletion, ChangedMeanwhileError())]
+    return Write("Delete", deletion, ChangedMeanwhileError())
 
 
 def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:

@@ -394,12 +394,34 @@ def commit(*writes: Write) -> None:
         except RefusedError as error:
             if error.reasons:  # cancelled, so a new token is safe; other errors may hide a success under this token
                 token = str(uuid.uuid4())
-            for write, reason in zip(writes, error.reasons, strict=False):
+            refused = list(zip(writes, error.reasons, strict=False))
+            for write, reason in refused:
                 if reason == "ConditionalCheckFailed":
                     raise write.otherwise from None
+            for write, reason in refused:
+                if reason == "ValidationError":
+                    raise _unreadable(write, reason) from error
+            if _is_of_stored_value(error):  # some engines refuse the whole call, without reasons
+                raise _unreadable(None, error.code) from error
             raise
 
     with_retries(attempt)
+
+
+# In the messages about an update that a stored value refuses, such as an addition to a text. AWS gives no code for it.
+REFUSING = ("operand", "invalid for update", "does not exist in the item", "Number overflow", " digits")
+
+
+def _is_of_stored_value(error: RefusedError) -> bool:
+    return error.code == "ValidationException" and any(text in error.message for text in REFUSING)
+
+
+def _unreadable(write: Write | None, reason: str) -> UnreadableError:
+    """Log the item that refuses an update because of a stored value, and return the error to raise."""
+    wrong, parameters = UnreadableError(reason), write.parameters if write else {}
+    table = parameters.get("TableName", "").removeprefix(settings().table_prefix)
+    log_unreadable(table, parameters.get("Key", {}), wrong)
+    return wrong
 
 
 def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
@@ -417,6 +439,8 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
         except RefusedError as error:
             if error.code == "ConditionalCheckFailedException":
                 raise write.otherwise from None
+            if _is_of_stored_value(error):
+                raise _unreadable(write, error.code) from error
             raise
         item: dict[str, Value] = response.get("Attributes", {})
         return item
@@ -426,12 +450,7 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
 
 def read(key: Key[R]) -> R | None:
     """Read the current record (a strong read); None when it is missing."""
-    item = read_item(key)
-    try:
-        return decode(key.record, item) if item else None
-    except UnreadableError as wrong:
-        log_unreadable(key.table, item, wrong)
-        raise
+    return _found(key, read_item(key))
 
 
 def read_item(key: Key[Any]) -> dict[str, Value]:
@@ -465,7 +484,11 @@ def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = (), *, for_list: bo
 
 
 def _found(key: Key[R], item: "Item | None") -> R | None:
-    return decode(key.record, item) if item else None
+    try:
+        return decode(key.record, item) if item else None
+    except UnreadableError as wrong:
+        log_unreadable(key.table, item or {}, wrong)
+        raise
 
 
 def _readable_or_none(key: Key[R], item: "Item | None") -> R | None:

@@ -20,7 +20,7 @@ from chalicelib.services import agents, linked_cards, merchants
 from chalicelib.settings import SANDBOX, settings
 from infra.local import mail_viewer
 from infra.operator import stage_secret
-from infra.operator.commands import create_system_user
+from infra.operator.system_users import create_system_user
 
 SYSTEM = ("system@demo.example", "system-demo-password")
 OWNER = ("owner@demo.example", "owner-demo-password")

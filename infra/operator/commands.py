@@ -12,7 +12,6 @@ import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,31 +19,25 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
-from chalicelib import clock, phone_numbers
+from chalicelib import clock
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
 from chalicelib.aws.errors import CallError, RefusedError
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.acquirer_messages import LAST_STAN
-from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
+from chalicelib.domain.agent import Login
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
-from chalicelib.schemas.field_types import EMAIL
+from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
 from chalicelib.services import linked_cards
-from chalicelib.services.authentication import LOGIN, new_secret_key
-from chalicelib.services.passwords import hash_password
+from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import settings
-from chalicelib.store import agents, audit, due_index, sequences, transactions
-from chalicelib.store.agents import LoginChange
-from chalicelib.store.audit import Act
+from chalicelib.store import agents, audit, due_index, transactions
 from chalicelib.store.aws_retries import is_dropped
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
-from chalicelib.store.table import decode, read, table_name
+from chalicelib.store.table import decode, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
@@ -52,10 +45,19 @@ from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
 from infra.operator.records import UNREADABLE
 from infra.operator.restore import restore_command
+from infra.operator.smoke_merchant import smoke_merchant_command
+from infra.operator.system_users import (
+    BLOCK,
+    DELETE,
+    LIST,
+    UNBLOCK,
+    agent_of,
+    replace_credentials_command,
+    system_user_command,
+    system_users_command,
+)
 
 ECHO_SECONDS = 10.0
-OPERATOR = 0  # the operator's ID in the audit
-MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
 MIN_PARTNER_SECRET_LENGTH = 16
 REMEMBERED_MINUTES = REMEMBERED_S // 60
 ADMITTED_MINUTES = 1  # API Gateway admits the caller of an accepted header without another look
@@ -64,89 +66,8 @@ CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
 MONTH = r"[0-9]{4}-(0[1-9]|1[0-2])"
 
 
-def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
-    """Store a new system user. Raises 307 when the e-mail belongs to an agent already."""
-    now = clock.now()
-    agent_id = sequences.next_id(agents.TABLE)
-    secret_key = new_secret_key()
-    agent = Agent(
-        id=agent_id,
-        client_id=NO_CLIENT,
-        name=name,
-        email=email,
-        phone=phone,
-        created_at=now,
-        account_type_id=ACCOUNT_USER,
-        is_system_user=True,
-        secret_key_sealed=seal(secret_key, agent_id),
-    )
-    login = Login(
-        email=canonical(email),
-        agent_id=agent_id,
-        client_id=NO_CLIENT,
-        password_hash=hash_password(password),
-        key_digest=keyed_digest(secret_key),
-    )
-    agents.create(agent, login, Act("create", OPERATOR, now))
-    return agent
-
-
-def _system_user_command(options: argparse.Namespace) -> None:
-    if not re.fullmatch(EMAIL, options.email):
-        sys.exit("The e-mail address is not valid.")
-    phone = phone_numbers.parse(options.phone, None) if options.phone else ""
-    if phone is None:
-        sys.exit("The telephone number is not valid: write it like +27 82 987 6543.")
-    agent = create_system_user(options.name, options.email, _read_password(), phone)
-    print(f"System user {agent.id} signs in as {canonical(agent.email)}.")
-
-
-def _read_password() -> Secret:
-    text = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    if len(text) < MIN_PASSWORD_LENGTH:
-        sys.exit(f"A password that an operator sets has at least {MIN_PASSWORD_LENGTH} characters.")
-    return Secret(text)
-
-
-def replace_credentials(before: Agent, password: Secret) -> Agent:
-    """Store a new password and a random secret key of any agent, unlock it, and end its sessions.
-
-    The interface does so for agents of merchants; no request changes a system user. Raise ChangedMeanwhileError when
-    `before` is no longer the stored agent: of two operators at once, only one sets the password.
-    """
-    secret_key = new_secret_key()
-    login_change = LoginChange(
-        password_hash=hash_password(password), key_digest=keyed_digest(secret_key), unlock=True, end_sessions=True
-    )
-    after = replace(
-        before,
-        version=before.version + 1,
-        credential_version=before.credential_version + 1,
-        secret_key_sealed=seal(secret_key, before.id),
-    )
-    agents.change(before, after, login_change, Act("update", OPERATOR, clock.now()))
-    return after
-
-
-def _agent_of(email: str) -> Agent:
-    login = read(agents.login_key(canonical(email)))
-    agent = read(agents.key(login.agent_id)) if login else None
-    if agent is None:
-        sys.exit("There is no agent with this e-mail.")
-    return agent
-
-
-def _replace_credentials_command(options: argparse.Namespace) -> None:
-    agent = _agent_of(options.email)  # before the prompt, so that another operator's change meanwhile is noticed
-    try:
-        replace_credentials(agent, _read_password())
-    except ChangedMeanwhileError:
-        sys.exit(f"Somebody else changed agent {agent.id} meanwhile. Nothing was changed: run the command again.")
-    print(f"Agent {agent.id} has a new password and a new secret key, and its sessions have ended.")
-
-
 def _link_card_command(options: argparse.Namespace) -> None:
-    agent = _agent_of(options.email)
+    agent = agent_of(options.email)
     typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
     now = clock.now()
@@ -250,7 +171,7 @@ def _audit_command(options: argparse.Namespace) -> None:
         sys.exit(f"No change of {options.object} is stored. Objects are named like agent#17, merchant#3, terminal#9.")
     for entry in entries:
         at = entry.at.partition("#")[0]
-        by = "operator" if entry.by == OPERATOR else f"agent {entry.by}"
+        by = "operator" if entry.by == audit.OPERATOR else f"agent {entry.by}"
         print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(entry.fields)}")
 
 
@@ -312,13 +233,29 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
 COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, dict[str, Any]]]] = {
     "system-user": (
         "create a system user",
-        _system_user_command,
+        system_user_command,
         {"--email": {"required": True}, "--name": {"required": True}, "--phone": {"default": ""}},
+    ),
+    "system-users": (
+        "list the system users; block, unblock or delete one",
+        system_users_command,
+        {
+            "action": {"nargs": "?", "default": LIST, "choices": [LIST, BLOCK, UNBLOCK, DELETE]},
+            "--email": {"help": "of the system user to block, unblock or delete"},
+        },
     ),
     "replace-credentials": (
         "replace the password and the secret key of an agent or system user, and end its sessions",
-        _replace_credentials_command,
+        replace_credentials_command,
         {"--email": {"required": True, "help": "of the agent"}},
+    ),
+    "smoke-merchant": (
+        "create the merchant of the smoke payments, or give its till a new key",
+        smoke_merchant_command,
+        {
+            "--email": {"required": True, "help": "of its till, which gets no message"},
+            "--system-user": {"required": True, "help": "e-mail of the system user that creates it"},
+        },
     ),
     "show-secrets": ("print the names and dates of the stage's secrets, no values", _show_secrets_command, {}),
     "rotate-signing": (

@@ -172,13 +172,16 @@ def difference(table: str, copied: Item, present: Item | None, at: datetime) -> 
         return Difference(copied, None, State.MISSING, ())
     if wrong := wrong_attributes(table, present):
         return Difference(copied, present, State.UNREADABLE, tuple(wrong))
-    return Difference(copied, present, _state(copied, present, names), tuple(names))
+    return Difference(copied, present, _state(table, copied, present, names), tuple(names))
 
 
-def _state(copied: Item, present: Item, names: list[str]) -> State:
-    """Return the state of a readable item. One with nothing but another version was not written: its version was."""
+def _state(table: str, copied: Item, present: Item, names: list[str]) -> State:
+    """Return the state of a readable item. One with nothing but another version was not written: its version was.
+
+    A login is different: each change of its agent writes it, usually with the values that it had.
+    """
     newer_by = (version_of(present) or 0) - (version_of(copied) or 0)
-    if newer_by == 0 or names == [VERSION]:
+    if newer_by == 0 or (names == [VERSION] and table != agents.LOGINS):
         return State.ALTERED
     return State.NEWER if newer_by > 0 else State.OLDER
 
@@ -276,7 +279,7 @@ def _is_agent_of(agent_id: int, merchant_id: int) -> bool:
 
 
 def is_deleted_since(table: str, copied: Item, at: datetime) -> bool:
-    """Return whether the audit says that an item was deleted after its copy: a webhook, or an old e-mail's login."""
+    """Return whether the audit says that an item was deleted after its copy: a webhook, or a login."""
     return _answer(lambda: _is_deleted_since(table, copied, at))
 
 
@@ -286,5 +289,5 @@ def _is_deleted_since(table: str, copied: Item, at: datetime) -> bool:
         return any(one.kind == "delete" and one.at > since for one in audit.of(f"webhook#{copied['id']['N']}"))
     if table == agents.LOGINS and "agent_id" in copied:
         changes = (one for one in audit.of(f"agent#{copied['agent_id']['N']}") if one.kind != "create")
-        return any("email" in one.fields and one.at > since for one in changes)
+        return any((one.kind == "delete" or "email" in one.fields) and one.at > since for one in changes)
     return False

@@ -441,7 +441,7 @@ def _sign_in(agent: Agent) -> Iterator[str]:
 
 
 def _lost_logins(merchant_id: int | None) -> Iterator[str]:
-    """Delete logins without their agent, and those of another e-mail than their agent's: both change at once."""
+    """Delete logins without their agent, or a deleted one, or of another e-mail than their agent's."""
     for page in items.pages(table_name(agents.LOGINS)):
         for item in page:
             if "agent_id" not in item or not is_readable(agents.LOGINS, item):
@@ -451,9 +451,9 @@ def _lost_logins(merchant_id: int | None) -> Iterator[str]:
                 continue
             with suppress(*UNREADABLE, AlreadyExistsError):  # an unreadable agent has a line of its own
                 agent = read(agents.key(login.agent_id))
-                if agent is not None and canonical(agent.email) == login.email:
+                if agent is not None and not agent.deleted and canonical(agent.email) == login.email:
                     continue
                 commit(items.delete(agents.LOGINS, item))
-                reason = "is lost" if agent is None else "has another e-mail"
+                reason = "is lost" if agent is None else "is deleted" if agent.deleted else "has another e-mail"
                 name = f"agent {login.agent_id} of merchant {login.client_id}"
                 yield f"{name} {reason}: its login {login.email} was deleted."

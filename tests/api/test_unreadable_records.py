@@ -1,17 +1,21 @@
 """An unreadable record: lists go on without it, the log has a line, and a request for it alone asks to come again."""
 
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from chalicelib.domain.phases import Phase
 from chalicelib.services import payment_sweep
+from chalicelib.store import counters
 from chalicelib.store.table import client, table_name
 from infra.operator import items
 from tests.support import events as support_events
-from tests.support.builders import PASSWORD, Shop, a_webhook
+from tests.support.builders import PASSWORD, Shop, a_webhook, agent_body
 from tests.support.cards import a_card_body
 from tests.support.http import Reply, get
 from tests.support.stored import stored_transaction
@@ -137,3 +141,47 @@ def test_the_sweep_resolves_the_others(shop: Shop, capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert '"unreadable"' in printed
     assert '"defect"' not in printed
+
+
+def a_sale() -> dict[str, Any]:
+    """Return a cash payment that counts in the first shard of its counters."""
+    ids = (str(uuid4()).upper() for _ in count())
+    return a_body(ID=next(one for one in ids if zlib.crc32(one.encode()) % counters.SHARDS == 0))
+
+
+@pytest.mark.parametrize(
+    ("table", "wrong"),
+    [
+        ("history", {name: {"S": "?"} for name in counters.NAMES}),
+        ("sequences", {"v": {"S": "?"}}),
+        ("sequences", {"last": {"S": "?"}}),
+        ("transactions", {"v": {"S": "?"}}),
+        ("agents", {"v": {"L": []}}),
+        ("agents", {"state": {"S": "?"}}),
+        ("logins", {"v": {"S": "?"}}),
+    ],
+    ids=["counters", "version", "last", "transaction", "agent", "state", "login"],
+)
+def test_a_value_that_refuses_a_write_asks_to_come_again(
+    shop: Shop, paid: list[str], capsys: pytest.CaptureFixture[str], table: str, wrong: dict[str, Any]
+) -> None:
+    agent = shop.agent(TID="TILL0001")
+    till, stored = (agent["Email"], PASSWORD), [one for page in items.pages(table_name(table)) for one in page]
+    assert shop.post(SUBMIT, a_sale(), till).error == (200, 0)
+    back = {"TransactionID": paid[0], "ReverseMode": 2, "Amount": "10.00", "PartialReverse": True}
+    requests = (
+        (SUBMIT, a_sale(), till),
+        ("/api/v1/payment/reverse", {"BasicReverseTran": back}, shop.owner),
+        (f"{shop.path}/pos/{agent['ID']}/update", {"Name": "Another name"}, shop.owner),
+        (f"{shop.path}/pos/create", agent_body(shop.id), shop.owner),
+    )
+    damage(table, bool, **wrong)
+
+    answers = [shop.post(*request) for request in requests]
+
+    for item in stored:
+        client().call("PutItem", TableName=table_name(table), Item=item)
+    refused = [one for one in answers if one.error != (200, 0)]
+    assert {one.error for one in refused} == {(503, 903)}
+    assert {one.headers["Retry-After"] for one in refused} <= {"1", "300"}  # of the authorizer, of the API
+    assert '"unreadable"' in capsys.readouterr().out

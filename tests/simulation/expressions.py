@@ -267,11 +267,14 @@ def _evaluate(operand: tuple[str, Any]) -> Evaluate:
     return lambda item, _: item.get(name)
 
 
+OPERAND = "An operand in the update expression has an incorrect data type"
+
+
 def _sum(first: Evaluate, second: Evaluate, sign: int) -> Evaluate:
     def total(item: Item, values: Values) -> Value:
         left, right = first(item, values), second(item, values)
         if left is None or right is None or "N" not in left or "N" not in right:
-            raise InvalidError
+            raise InvalidError(OPERAND)
         return _total(left["N"], right["N"], sign)
 
     return total
@@ -290,7 +293,7 @@ def added(before: Value | None, value: Value) -> Value:
     if before is None:
         return value
     if kind not in before:
-        raise InvalidError
+        raise InvalidError(OPERAND)
     if kind == "N":
         return _total(before["N"], value["N"])
     return {kind: [*before[kind], *(each for each in value[kind] if each not in before[kind])]}

@@ -87,8 +87,8 @@ class Store:
         try:
             _check_known(operation, parameters)
             answer = self._operations[operation](parameters)
-        except InvalidError:
-            raise RefusedError(operation, "ValidationException") from None
+        except InvalidError as error:
+            raise RefusedError(operation, "ValidationException", message=str(error)) from None
         except ConditionFailedError:
             raise RefusedError(operation, "ConditionalCheckFailedException") from None
         except NoTableError:

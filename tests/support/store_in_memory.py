@@ -79,7 +79,11 @@ class StoreInMemory:
                 result = other(parameters) if other else self._store.call(operation, parameters)
         except RefusedError as error:
             reasons = [{"Code": reason} for reason in error.reasons]
-            refusal = {"__type": ERROR_TYPE + error.code, "message": error.code, "CancellationReasons": reasons}
+            refusal = {
+                "__type": ERROR_TYPE + error.code,
+                "message": error.message or error.code,
+                "CancellationReasons": reasons,
+            }
             return Answer(HTTPStatus.BAD_REQUEST, {}, json.dumps(refusal).encode())
         return Answer(HTTPStatus.OK, {}, json.dumps(result, separators=(",", ":")).encode())
 

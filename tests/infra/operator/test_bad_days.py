@@ -53,6 +53,15 @@ def test_a_leaked_credential_is_found_revoked_and_its_use_is_listed(paste: Paste
     assert "has a new password and a new secret key" in printed
 
 
+def test_a_person_who_left_is_refused(paste: Paste) -> None:
+    shop = paste("Somebody of a shop leaves")
+    support = paste("A system user leaves")
+
+    assert codes(shop) == [0, 0, 0, 103, 0, 0, 0, 0]
+    assert codes(support) == [103, 102]
+    assert re.search("^[0-9]+ +active .* 0 +ben@example.com +Ben Smith$", support, re.MULTILINE)
+
+
 class Day:
     """A stage whose bank can go away, and the guide that is pasted there."""
 

@@ -12,19 +12,13 @@ from botocore.exceptions import ParamValidationError
 from chalicelib import clock
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
-from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.secret import Secret
-from chalicelib.domain.sessions import new_session
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import lane_runner, payment_sweep
-from chalicelib.services.agents import secret_key_of
-from chalicelib.services.authentication import authenticate, session_digest
-from chalicelib.services.caller_check import admit
-from chalicelib.store import agents, audit, due_index, linked_cards, sessions, transactions
+from chalicelib.services.authentication import authenticate
+from chalicelib.store import agents, due_index, linked_cards, transactions
 from chalicelib.store.audit import Act
-from chalicelib.store.table import read
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
 from infra.reference import ROOT
@@ -42,22 +36,6 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> No
     operator.main(arguments)
 
 
-def test_a_system_user_is_created_with_the_password_that_was_typed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    email = an_email()
-
-    run(monkeypatch, "system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
-
-    assert email in capsys.readouterr().out
-    login = read(agents.login_key(email))
-    assert login
-    agent = read(agents.key(login.agent_id))
-    assert agent
-    assert (agent.is_system_user, agent.client_id, login.client_id) == (True, 0, 0)
-    assert "long enough" not in repr((agent, login))
-
-
 def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -73,104 +51,6 @@ def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
     assert capsys.readouterr().out == f"{account.email}, agent {account.agent.id} of merchant {client_id}.\n"
     with pytest.raises(SystemExit, match="No agent has this login"):
         run(monkeypatch, "find-login", unknown)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "typed"),
-    [
-        (("--email", "short@shop.example", "--name", "Ann"), "short\n"),
-        (("--email", "none@shop.example", "--name", "Ann"), ""),
-        (("--email", "no-address", "--name", "Ann"), "long enough a password\n"),
-        (("--email", "phone@shop.example", "--name", "Ann", "--phone", "12"), "long enough a password\n"),
-    ],
-)
-def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
-    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], typed: str
-) -> None:
-    with pytest.raises(SystemExit):
-        run(monkeypatch, "system-user", *arguments, typed=typed)
-
-    assert read(agents.login_key(arguments[1])) is None
-
-
-def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = an_agent()
-    agents.create(agent, a_login(agent), Act("create", 3, NOW))
-
-    with pytest.raises(SystemExit, match="e-mail belongs"):
-        run(monkeypatch, "system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
-
-
-def test_all_credentials_of_a_system_user_are_replaced(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    email, password = an_email(), "long enough a password"
-    system = operator.create_system_user("Ann", email, Secret(password))
-    session = Secret("8B5C2B7E-3C53-4B0D-9C66-0F6B7C1F8A10")
-    sessions.create(new_session(session_digest(session), system.id, system.credential_version, NOW))
-    assert admit(authenticate(f"Session {session.reveal()}", "", NOW)).agent.id == system.id
-    key = secret_key_of(system)
-
-    run(monkeypatch, "replace-credentials", "--email", email.upper(), typed="another long password\n")
-
-    assert f"Agent {system.id} has a new password" in capsys.readouterr().out
-    assert key is not None
-    for old in (password, key.reveal()):
-        with pytest.raises(ServiceError) as refused:
-            authenticate(basic(email, old), "", NOW)
-        assert refused.value.error is ErrorCode.BAD_CREDENTIAL
-    with pytest.raises(ServiceError) as refused:
-        admit(authenticate(f"Session {session.reveal()}", "", NOW))
-    assert refused.value.error is ErrorCode.SESSION_EXPIRED
-    agent = admit(authenticate(basic(email, "another long password"), "", NOW)).agent
-    assert (agent.id, agent.is_system_user) == (system.id, True)
-    new_key = secret_key_of(agent)
-    assert new_key is not None
-    assert authenticate(basic(email, new_key.reveal()), "", NOW).agent_id == system.id
-    assert audit.of(f"agent#{system.id}")[-1].fields == ("password", "secret_key_sealed", "sessions", "unlock")
-
-
-def test_of_two_operators_who_replace_credentials_at_once_only_one_reports_success(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    account = an_account()
-    first, second = "the first long password", "the second long password"
-
-    def overtaken() -> Secret:
-        monkeypatch.setattr(operator, "_read_password", lambda: Secret(first))
-        run(monkeypatch, "replace-credentials", "--email", account.email)
-        return Secret(second)
-
-    monkeypatch.setattr(operator, "_read_password", overtaken)
-    with pytest.raises(SystemExit, match="Nothing was changed: run the command again"):
-        run(monkeypatch, "replace-credentials", "--email", account.email)
-
-    assert capsys.readouterr().out.count("has a new password") == 1
-    assert authenticate(basic(account.email, first), "", NOW).agent_id == account.agent.id
-    with pytest.raises(ServiceError):
-        authenticate(basic(account.email, second), "", NOW)
-
-
-def test_a_lock_after_wrong_passwords_ends_with_new_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    account = an_account()
-    for _ in range(LOCK_AFTER):
-        with pytest.raises(ServiceError):
-            authenticate(basic(account.email, "wrong"), "", NOW)
-
-    run(monkeypatch, "replace-credentials", "--email", account.email, typed="another long password\n")
-
-    assert authenticate(basic(account.email, "another long password"), "", NOW).agent_id == account.agent.id
-
-
-def test_credentials_of_nobody_and_a_short_password_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    account = an_account()
-
-    with pytest.raises(SystemExit, match="no agent with this e-mail"):
-        run(monkeypatch, "replace-credentials", "--email", an_email(), typed="another long password\n")
-    with pytest.raises(SystemExit, match="at least 12 characters"):
-        run(monkeypatch, "replace-credentials", "--email", account.email, typed="short\n")
-
-    assert read(agents.key(account.agent.id)) == account.agent
 
 
 @pytest.mark.parametrize(

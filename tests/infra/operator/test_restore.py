@@ -20,6 +20,7 @@ from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.secret import Secret
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import agents, history, transactions
@@ -27,9 +28,10 @@ from chalicelib.store.table import VERSION, client, table_name, write_one
 from infra.demo import data as demo_data
 from infra.local import engines, streams
 from infra.operator import commands as operator
-from infra.operator import items
+from infra.operator import items, system_users
 from infra.operator import restore as operator_restore
 from infra.operator.records import CLASSES
+from infra.operator.system_users import create_system_user
 from infra.reference import ROOT
 from tests.support import aws_commands, http
 from tests.support import events as support_events
@@ -922,6 +924,35 @@ def test_the_login_of_an_old_address_stays_deleted(shopping: Shopping, restore: 
 
     assert http.get(shopping.shop.stage, "/api/v1/user/me?GMT=0", shopping.till).status == 401
     assert http.get(shopping.shop.stage, "/api/v1/user/me?GMT=0", (email, PASSWORD)).status == 200
+
+
+def test_the_login_of_a_deleted_system_user_stays_deleted(stage: str, restore: Restore, keep: Any) -> None:
+    del stage
+    email = an_email()
+    gone = create_system_user("Ann Lee", email, Secret("long enough a password"))
+    options = keep()
+    system_users.change(gone, system_users.DELETE)
+    another = create_system_user("Ben Smith", email, Secret("another long password"))
+    before = stored_in("logins")[email]
+
+    restore(*options, "--yes")
+
+    assert stored_in("logins")[email] == before
+    assert before["agent_id"]["N"] == str(another.id)
+    assert stored_in("agents")[str(gone.id)]["deleted"] == {"BOOL": True}
+
+
+def test_a_login_that_was_written_with_the_same_values_stays(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options, email = keep(), shopping.till[0].lower()
+    number = stored_in("logins")[email]["agent_id"]["N"]
+    reply = shopping.shop.post(f"{shopping.shop.path}/pos/{number}/update", {"Name": "Another name"})
+    assert reply.error == (200, 0), reply.text
+    written = stored_in("logins")[email]
+
+    printed = restore(*options, "--table", "logins", "--yes")
+
+    assert f"  logins {email}: newer than the copy, stays: v" in printed
+    assert stored_in("logins")[email] == written
 
 
 @on_both_engines

@@ -1,18 +1,23 @@
 """The smoke payment leaves no money behind, whatever happens to it."""
 
 import json
+import re
 import sys
 from typing import Any
 
 import pytest
 
 from chalicelib.domain.secret import Secret
-from infra.demo.data import SYSTEM
+from infra.demo.data import SYSTEM, TILL
+from infra.operator import commands as operator
 from infra.stack import smoke as program
 from infra.stack.smoke import DESCRIPTION, SmokeError, smoke, till
 from tests.support import http
-from tests.support.builders import PASSWORD, a_shop
+from tests.support.builders import PASSWORD, a_shop, an_email
+from tests.support.cards import a_card_body
 from tests.support.transactions import a_body
+
+SUBMIT = "/api/v1/payment/submit"
 
 
 @pytest.fixture
@@ -32,6 +37,28 @@ def test_the_payment_is_taken_and_returned_each_time(stage: str, login: tuple[st
     (view,) = http.get(stage, f"/api/v1/payment/{payment}", login).body["Transactions"]
     assert (view["AmountEff"], view["CountRvs"], view["Description"]) == (0, 1, DESCRIPTION)
     assert amounts(stage, login) == [(DESCRIPTION, 0)] * 2
+
+
+def test_the_merchant_of_the_command_takes_cash_and_a_second_run_replaces_its_key(
+    stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    email = an_email()
+    for _ in range(2):
+        operator.main(["smoke-merchant", "--email", email, "--system-user", SYSTEM[0]])
+    logins = re.findall(r"^export SMOKE_LOGIN=(\S+) SMOKE_PASSWORD=(\S+)$", capsys.readouterr().out, re.MULTILINE)
+    first, second = logins
+
+    assert http.get(stage, "/api/v1/user/me", first).error == (401, 102)
+    smoke(till(stage, second[0], Secret(second[1])))
+    assert amounts(stage, second) == [(DESCRIPTION, 0)]
+    assert http.post(stage, SUBMIT, a_card_body(20.00), second).error == (403, 311)
+
+
+def test_the_key_of_another_merchants_till_is_not_replaced(stage: str) -> None:
+    with pytest.raises(SystemExit, match="choose another e-mail"):
+        operator.main(["smoke-merchant", "--email", TILL[0], "--system-user", SYSTEM[0]])
+
+    assert http.get(stage, "/api/v1/user/me", TILL).error == (200, 0)
 
 
 @pytest.mark.parametrize("dies_before", ["/api/v1/payment/", "/api/v1/payment/reverse"])

@@ -1,0 +1,207 @@
+"""System users, who may do everything except take payments: create, list, block and delete them.
+
+No request of the interface does so. A deleted one keeps its record, because the audit names it by its ID.
+"""
+
+import argparse
+import getpass
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from chalicelib import clock, phone_numbers
+from chalicelib.domain.agent import ACCOUNT_USER, ACTIVE, BLOCKED, NO_CLIENT, Agent, Login
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sessions import Session, is_alive
+from chalicelib.domain.sign_in import canonical
+from chalicelib.gateways.secrets import keyed_digest, seal
+from chalicelib.schemas.field_types import EMAIL
+from chalicelib.services.authentication import new_secret_key
+from chalicelib.services.passwords import hash_password
+from chalicelib.store import agents, sequences, sessions
+from chalicelib.store.agents import LoginChange
+from chalicelib.store.audit import OPERATOR, Act
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import decode, read, read_all, readable, table_name
+from infra.operator import items
+
+MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
+LIST, BLOCK, UNBLOCK, DELETE = "list", "block", "unblock", "delete"
+DONE = {
+    BLOCK: "is blocked: its credentials and sessions are refused",
+    UNBLOCK: "is active again, with its password and its key. Its earlier sessions have ended",
+    DELETE: "is deleted, and its e-mail is free. Its ID and its name stay in the list",
+}
+HEADER = ("ID", "state", "created", "last use", "sessions", "e-mail", "name")
+
+
+def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
+    """Store a new system user. Raises 307 when the e-mail belongs to an agent already."""
+    now = clock.now()
+    agent_id = sequences.next_id(agents.TABLE)
+    secret_key = new_secret_key()
+    agent = Agent(
+        id=agent_id,
+        client_id=NO_CLIENT,
+        name=name,
+        email=email,
+        phone=phone,
+        created_at=now,
+        account_type_id=ACCOUNT_USER,
+        is_system_user=True,
+        secret_key_sealed=seal(secret_key, agent_id),
+    )
+    login = Login(
+        email=canonical(email),
+        agent_id=agent_id,
+        client_id=NO_CLIENT,
+        password_hash=hash_password(password),
+        key_digest=keyed_digest(secret_key),
+    )
+    agents.create(agent, login, Act("create", OPERATOR, now))
+    return agent
+
+
+def system_user_command(options: argparse.Namespace) -> None:
+    """Create a system user, and print its ID."""
+    if not re.fullmatch(EMAIL, options.email):
+        sys.exit("The e-mail address is not valid.")
+    phone = phone_numbers.parse(options.phone, None) if options.phone else ""
+    if phone is None:
+        sys.exit("The telephone number is not valid: write it like +27 82 987 6543.")
+    agent = create_system_user(options.name, options.email, _read_password(), phone)
+    print(f"System user {agent.id} signs in as {canonical(agent.email)}.")
+
+
+def _read_password() -> Secret:
+    text = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    if len(text) < MIN_PASSWORD_LENGTH:
+        sys.exit(f"A password that an operator sets has at least {MIN_PASSWORD_LENGTH} characters.")
+    return Secret(text)
+
+
+def replace_credentials(before: Agent, password: Secret) -> Agent:
+    """Store a new password and a random secret key of any agent, unlock it, and end its sessions.
+
+    The interface does so for agents of merchants; no request changes a system user. Raise ChangedMeanwhileError when
+    `before` is no longer the stored agent: of two operators at once, only one sets the password.
+    """
+    secret_key = new_secret_key()
+    login_change = LoginChange(
+        password_hash=hash_password(password), key_digest=keyed_digest(secret_key), unlock=True, end_sessions=True
+    )
+    after = replace(
+        before,
+        version=before.version + 1,
+        credential_version=before.credential_version + 1,
+        secret_key_sealed=seal(secret_key, before.id),
+    )
+    agents.change(before, after, login_change, Act("update", OPERATOR, clock.now()))
+    return after
+
+
+def agent_of(email: str) -> Agent:
+    """Return the agent with this e-mail, or exit with one line."""
+    login = read(agents.login_key(canonical(email)))
+    agent = read(agents.key(login.agent_id)) if login else None
+    if agent is None:
+        sys.exit("There is no agent with this e-mail.")
+    return agent
+
+
+def replace_credentials_command(options: argparse.Namespace) -> None:
+    """Replace all credentials of an agent by a typed password and a random key."""
+    agent = agent_of(options.email)  # before the prompt, so that another operator's change meanwhile is noticed
+    try:
+        replace_credentials(agent, _read_password())
+    except ChangedMeanwhileError:
+        sys.exit(f"Somebody else changed agent {agent.id} meanwhile. Nothing was changed: run the command again.")
+    print(f"Agent {agent.id} has a new password and a new secret key, and its sessions have ended.")
+
+
+def system_users_command(options: argparse.Namespace) -> None:
+    """List the system users; or block, unblock or delete one. Exit with one line if nothing can be done."""
+    if options.action == LIST:
+        _print_table([HEADER, *_rows(clock.now())])
+        return
+    if not options.email:
+        sys.exit("Name the system user: --email ann@example.com.")
+    agent = agent_of(options.email)
+    if not agent.is_system_user:
+        sys.exit(f"Agent {agent.id} belongs to merchant {agent.client_id}: its administrator blocks it.")
+    try:
+        change(agent, options.action)
+    except ChangedMeanwhileError:
+        sys.exit("Somebody else changed a system user meanwhile. Nothing was changed: run the command again.")
+    print(f"System user {agent.id}, {agent.name}, {DONE[options.action]}.")
+
+
+def change(before: Agent, action: str) -> None:
+    """Block, unblock or delete a system user, in one transaction. Do nothing if its state is so already.
+
+    Exit with one line when no other active system user is left. Another one is checked in the transaction, so two
+    operators at once cannot end the last two. Raise ChangedMeanwhileError when one of both has changed.
+    """
+    state = ACTIVE if action == UNBLOCK else BLOCKED
+    if action != DELETE and before.state == state:
+        return
+    after = replace(before, version=before.version + 1, credential_version=before.credential_version + 1, state=state)
+    checks = []
+    if before.state == ACTIVE:
+        if (other := _another_active(before)) is None:
+            sys.exit("This is the last active system user. Create another one first, with `system-user`.")
+        checks = [agents.check_unchanged(other)]
+    act = Act(action, OPERATOR, clock.now())
+    if action == DELETE:
+        agents.delete(before, replace(after, deleted=True, secret_key_sealed=None), act, *checks)
+    else:
+        agents.change(before, after, LoginChange(), act, *checks)
+
+
+def _system_users() -> list[Agent]:
+    """Return all system users as they are stored now. The index of merchants finds them: they have merchant 0."""
+    found = read_all([agents.key(one.id) for one in agents.of_merchant(NO_CLIENT)], for_list=True)
+    return [one for one in found if one is not None and one.is_system_user]
+
+
+def _another_active(agent: Agent) -> Agent | None:
+    others = (one for one in _system_users() if one.id != agent.id)
+    return next((one for one in others if one.state == ACTIVE and not one.deleted), None)
+
+
+def _rows(now: datetime) -> Iterable[tuple[str, ...]]:
+    """Yield a row for each system user, deleted ones too. It reads the whole table of sessions."""
+    users = _system_users()
+    logins = read_all([agents.login_key(one.email) for one in users], for_list=True)
+    open_sessions = _open_sessions({one.id: one.credential_version for one in users}, now)
+    for user, login in zip(users, logins, strict=True):
+        is_own = login is not None and login.agent_id == user.id  # a deleted user's e-mail may belong to another one
+        used = [one.used_at for one in open_sessions[user.id]] + [login.last_logon] * is_own
+        last = max(filter(None, used), default=None)
+        state = "deleted" if user.deleted else "active" if user.state == ACTIVE else "blocked"
+        count = 0 if state != "active" else len(open_sessions[user.id])
+        yield str(user.id), state, _time(user.created_at), _time(last), str(count), user.email, user.name
+
+
+def _open_sessions(versions: dict[int, int], now: datetime) -> defaultdict[int, list[Session]]:
+    """Return the valid sessions of these agents, given with their credential versions."""
+    found = defaultdict[int, list[Session]](list)
+    for page in items.pages(table_name(sessions.TABLE)):
+        for one in readable(sessions.TABLE, page, partial(decode, Session)):
+            if versions.get(one.agent_id) == one.credential_version and is_alive(one, now):
+                found[one.agent_id].append(one)
+    return found
+
+
+def _time(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d %H:%M}" if at else "-"
+
+
+def _print_table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
