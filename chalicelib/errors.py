@@ -79,6 +79,11 @@ class ErrorCode(Enum):
         """Return whether it denies a sign-in: the codes below ROLE_MAY_NOT."""
         return self.code < ErrorCode.ROLE_MAY_NOT.code
 
+    @property
+    def is_outage(self) -> bool:
+        """Return whether something else than this service did not answer."""
+        return self in (ErrorCode.DEPENDENCY_UNAVAILABLE, ErrorCode.STORE_UNAVAILABLE)
+
 
 class Check(IntEnum):
     """`Code` of a validation item. Codes 561-571 (a reference to a missing record) equal their ErrorCode."""

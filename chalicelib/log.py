@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
 
 Writer = Callable[[str, Mapping[str, Any]], None]
@@ -28,6 +29,10 @@ write: Writer = write_json  # the local stage sets a writer for people
 
 
 def log_defect(defect: BaseException, **facts: Any) -> None:
-    """Write the type and the stack trace of a defect, but not its message, which may quote the request."""
+    """Write the type and the stack trace of a defect, but not its message, which may quote the request.
+
+    An outage of the store, an acquirer or a partner is a line `outage`: the alarms count only our own defects.
+    """
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(defect.__traceback__)]
-    log("defect", error=type(defect).__name__, frames=frames[-FRAMES:], **facts)
+    event = "outage" if isinstance(defect, ServiceError) and defect.error.is_outage else "defect"
+    log(event, error=type(defect).__name__, frames=frames[-FRAMES:], **facts)

@@ -1,4 +1,4 @@
-"""A POST to a URL of a partner or merchant, with limits on time, bytes and addresses."""
+"""A POST to a URL of a partner or merchant, with limits on time, bytes and addresses; a GET of our own address."""
 
 import http.client
 import ssl
@@ -65,6 +65,18 @@ def post(  # noqa: PLR0913  each argument is needed and independent
     except (OSError, http.client.HTTPException, ValueError) as error:
         message = f"the exchange failed: {type(error).__name__}"  # the error's own text may quote the response
     raise FailedError(message)
+
+
+def check(url: str, seconds: float) -> None:
+    """Send one GET. Raise FailedError for another status than 200, OSError or HTTPException without an answer."""
+    target = urlsplit(url)
+    kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
+    with closing(kind(target.netloc, timeout=seconds)) as connection:
+        connection.request("GET", f"{target.path}?{target.query}")
+        status = connection.getresponse().status
+    if status != http.client.OK:
+        message = f"the status is {status}"
+        raise FailedError(message)
 
 
 def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:

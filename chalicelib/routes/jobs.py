@@ -4,7 +4,8 @@ Each job is deployed as its own function, which loads neither app.py nor the mid
 runs none, so each imports its modules only when it runs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from chalice.app import Blueprint, CloudWatchEvent, DynamoDBEvent, Rate
@@ -13,6 +14,7 @@ from chalicelib import clock
 
 jobs = Blueprint(__name__)
 
+LOOK_MINUTES = 5
 BATCH = 10  # records: a slow receiver delays at most nine others, once
 
 
@@ -22,8 +24,9 @@ def sweep_payments(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import payment_sweep  # noqa: PLC0415
 
-    swept = payment_sweep.run(clock.now())
-    log("sweep", payments=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
+    with _ending_in_an_outage():
+        swept = payment_sweep.run(clock.now())
+        log("sweep", payments=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
@@ -32,8 +35,9 @@ def sweep_outbox(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import outbox  # noqa: PLC0415
 
-    swept = outbox.sweep(clock.now())
-    log("sweep", messages=swept.done, behind_seconds=swept.behind_seconds)
+    with _ending_in_an_outage():
+        swept = outbox.sweep(clock.now())
+        log("sweep", messages=swept.done, behind_seconds=swept.behind_seconds)
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
@@ -42,8 +46,31 @@ def sweep_events(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import deliveries  # noqa: PLC0415
 
-    swept = deliveries.sweep(clock.now())
-    log("sweep", deliveries=swept.done, behind_seconds=swept.behind_seconds)
+    with _ending_in_an_outage():
+        swept = deliveries.sweep(clock.now())
+        log("sweep", deliveries=swept.done, behind_seconds=swept.behind_seconds)
+
+
+@contextmanager
+def _ending_in_an_outage() -> Iterator[None]:
+    """Let an outage end the run with its line in the log: the function did not fail, and the next run tries again."""
+    from chalicelib.errors import ServiceError  # noqa: PLC0415  see above
+    from chalicelib.log import log  # noqa: PLC0415  see above
+
+    try:
+        yield
+    except ServiceError as refusal:
+        if not refusal.error.is_outage:
+            raise
+        log("sweep", outage=refusal.error.code)
+
+
+@jobs.schedule(Rate(LOOK_MINUTES, unit=Rate.MINUTES))
+def look_from_outside(_event: CloudWatchEvent) -> None:
+    """Ask the stage for its health at its public address. An alarm counts the errors of this function."""
+    from chalicelib.services import health  # noqa: PLC0415  see above
+
+    health.look_from_outside()
 
 
 @jobs.on_dynamodb_record("Events", batch_size=BATCH, starting_position="TRIM_HORIZON")

@@ -70,6 +70,7 @@ class Settings(Record):
     messages_per_merchant: int  # of a day
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
+    public_address: str | None  # where tills find the stage; set by the stack, for the function that looks from outside
 
     @property
     def is_local(self) -> bool:
@@ -103,6 +104,7 @@ def settings() -> Settings:
         messages_per_merchant=_number("MESSAGES_PER_MERCHANT", 2000, range(1, MAX_MESSAGES + 1)),
         sweep_concurrency=_number("SWEEP_CONCURRENCY", 16, range(1, MAX_SWEEP_CONCURRENCY + 1)),
         allowed_origins=_allowed_origins(os.environ.get("ALLOWED_ORIGINS") or ""),
+        public_address=os.environ.get("PUBLIC_ADDRESS") or None,
     )
 
 

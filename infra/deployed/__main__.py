@@ -20,7 +20,7 @@ from infra.demo import data as demo_data
 from infra.deployed import measure
 from infra.deployed import stage as deployed_stage
 from infra.deployed.functions import RuntimeMissingError
-from infra.local import stage
+from infra.local import ports, stage
 from infra.local.engines import EngineMissingError
 from infra.stack import config, package
 
@@ -53,7 +53,7 @@ def _serve(port: int, aws_port: int) -> None:
     with contextlib.ExitStack() as stack:
         try:
             url = stack.enter_context(deployed_stage.local_aws(os.environ.get("ENGINE") or ENGINE, aws_port))
-            settings = deployed_stage.settings_of_this_aws(url)
+            settings = deployed_stage.settings_of_this_aws(url) | {"PUBLIC_ADDRESS": f"http://{ports.HOST}:{port}"}
             deployed = stack.enter_context(
                 deployed_stage.deployed(package.BUILD, FOLDER, settings, parameters=_parameters(), freezes=True)
             )

@@ -64,7 +64,7 @@ def deployed(  # noqa: PLR0913  the parts of a stage
     unpacked = functions.unpacked(build / "deployment.zip", folder / "task")
     sam = json.loads((build / "sam.json").read_text(encoding="utf-8"))
     resources = cloudformation.deployed(sam, **(parameters or {}))
-    variables = {**cloudformation.variables(sam), **settings}
+    variables = {"PUBLIC_ADDRESS": "", **cloudformation.variables(sam), **settings}
     found = {name: item["Properties"] for name, item in resources.items() if item["Type"] == functions.TYPE}
     processes = {
         name: process_of(name, properties, variables, folder=unpacked, runtime=runtime, log=log, freezes=freezes)

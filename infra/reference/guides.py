@@ -8,7 +8,7 @@ from chalicelib.schemas.transaction_view import DECLINED
 from chalicelib.web import STATUS_OF
 from infra.reference import HERE, read_json
 from infra.stack import resources
-from infra.stack.alarms import ALARMS
+from infra.stack.alarms import ALARMS, TOPICS
 
 
 def error_codes_module() -> str:
@@ -33,8 +33,11 @@ def errors_guide() -> str:
 
 def alarms_guide() -> str:
     """Return the guide of alarms."""
-    rows = [f"| `{one.name}` | {one.meaning} | {one.action} |" for one in ALARMS]
-    return _filled("alarms.md", alarms=rows)
+    rows: dict[str, list[str]] = {level: [] for level in TOPICS}
+    for one in ALARMS:
+        action = one.action.replace("|", r"\|")  # a pipe in a query would end the cell
+        rows[one.level].append(f"| `{one.name}` | {one.meaning} | {action} |")
+    return _filled("alarms.md", pages=rows["page"], tickets=rows["ticket"])
 
 
 def parameters_guide() -> str:

@@ -20,7 +20,8 @@ VARIABLES = "environment_variables"
 # The settings that `prod` names, and the effect of an empty one.
 PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, so no receipt"}
 OF_A_HOST = tuple(f"ISO8583_{one.name.upper()}" for one in fields(Host))
-SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name != "iso8583"), *OF_A_HOST}
+NOT_NAMED = {"iso8583", "public_address"}  # a group of settings, and one that the stack decides
+SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name not in NOT_NAMED), *OF_A_HOST}
 OF_AWS = "AWS_"  # names that begin with it are for the libraries of AWS
 PARAMETERS = {name: value["Ref"] for name, value in FROM_PARAMETERS["Environment"]["Variables"].items()}
 # One of these may be wrong only next to another. Each other setting is right or wrong by itself.

@@ -23,6 +23,10 @@ FROM_PARAMETERS = {
         "Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}, "SMS_COUNTRIES": {"Ref": "SmsCountries"}}
     }
 }
+# The address at which the stage is looked at from outside.
+EXECUTE_API = "https://${RestAPI}.execute-api.${AWS::Region}.${AWS::URLSuffix}/api"
+PUBLIC_ADDRESS = {"Fn::If": ["HasBaseDomain", {"Fn::Sub": "https://${BaseDomain}"}, {"Fn::Sub": EXECUTE_API}]}
+LOOK = "LookFromOutside"
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 FUNCTION = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
 VPC = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
@@ -69,6 +73,8 @@ def _function_resources(app: Chalice) -> Template:
             properties |= limits.reserved_concurrency("Stream") | streams.source_of(event)
         else:
             properties |= limits.reserved_concurrency("Sweep") | {"EventInvokeConfig": limits.MISSED_RUN}
+        properties["Tracing"] = "PassThrough"  # a trace of each run would cost more than the runs
+    items[LOOK]["Properties"]["Environment"] = {"Variables": {"PUBLIC_ADDRESS": PUBLIC_ADDRESS}}
     return items
 
 

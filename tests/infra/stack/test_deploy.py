@@ -53,7 +53,7 @@ class CloudFormation:
         return self
 
     def paginate(self, **_: Any) -> list[dict[str, Any]]:
-        names = [f"{STACK}-{alarm.name}" for alarm in ALARMS if alarm.name != "OutboxSweepFails"]
+        names = [f"{STACK}-{alarm.name}" for alarm in ALARMS if alarm.name != "SweepsSilent"]
         found = [{"PhysicalResourceId": name, "ResourceType": "AWS::CloudWatch::Alarm"} for name in names]
         return [{"StackResourceSummaries": found}]
 
@@ -77,7 +77,7 @@ class CloudFormation:
         at = datetime.now(UTC) - self.quiet_for
         rows = [
             ("APIHandler", "UPDATE_COMPLETE", ""),
-            (STACK, "UPDATE_ROLLBACK_IN_PROGRESS", "Alarm ServerErrors rang"),
+            (STACK, "UPDATE_ROLLBACK_IN_PROGRESS", "Alarm Defects rang"),
         ]
         return {
             "StackEvents": [
@@ -123,9 +123,7 @@ def test_an_update_is_watched_and_tried_while_it_can_still_go_back() -> None:
 
     (made,) = client.sent("CreateChangeSet")
     names = [one["Arn"].rpartition(":alarm:")[2] for one in made["RollbackConfiguration"]["RollbackTriggers"]]
-    assert names == [
-        f"{STACK}-{name}" for name in TRIGGERS if name != "OutboxSweepFails"
-    ]  # which is new in this version
+    assert names == [f"{STACK}-{name}" for name in TRIGGERS if name != "SweepsSilent"]  # which is new in this version
     assert made["RollbackConfiguration"]["MonitoringTimeInMinutes"] == 15
     assert made["ChangeSetType"] == "UPDATE"
     assert made["Parameters"] == [
@@ -150,7 +148,7 @@ def test_no_payment_is_tried_while_resources_change() -> None:
     client, trial = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE"), Trial()
     client.quiet_for = timedelta(seconds=10)
 
-    with pytest.raises(DeployError, match="Alarm ServerErrors rang"):
+    with pytest.raises(DeployError, match="Alarm Defects rang"):
         deployed(client, trial)
 
     assert trial.addresses == []

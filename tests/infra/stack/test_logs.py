@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.stack import alarms, logs
+from infra.stack import logs
 from infra.stack.cloudformation import deployed
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 from tests.infra.stack.creation_order import STAGE, created_before
@@ -39,7 +39,7 @@ def test_every_log_group_is_encrypted_with_the_key_of_the_stage(sam: dict[str, A
 
     assert {group["LogGroupName"].rsplit("/", 1)[1] for group in groups.values()} == {
         *("access", "api", "authorizer", "sweep-outbox", "sweep-payments", "sweep-events"),
-        *("deliver-events", "deliver-outbox"),
+        *("deliver-events", "deliver-outbox", "look-from-outside"),
     }
     assert all(group["KmsKeyId"] == KEY for group in groups.values())
 
@@ -52,8 +52,10 @@ def test_logs_are_stored_for_a_year_unless_the_account_decides_otherwise(sam: di
     assert 100 not in sam["Parameters"]["LogDays"]["AllowedValues"]
 
 
-def test_the_topic_of_the_alarms_is_encrypted_with_the_key_of_the_stage(sam: dict[str, Any]) -> None:
-    assert of_type(deployed(sam), "AWS::SNS::Topic") == {"Alerts": {"KmsMasterKeyId": KEY}}
+def test_the_topics_of_the_alarms_are_encrypted_with_the_key_of_the_stage(sam: dict[str, Any]) -> None:
+    topics = of_type(deployed(sam), "AWS::SNS::Topic")
+
+    assert topics == {"Alerts": {"KmsMasterKeyId": KEY}, "Tickets": {"KmsMasterKeyId": KEY}}
 
 
 def key_statements(sam: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def test_the_alarms_of_the_stage_may_use_the_key_and_no_others(sam: dict[str, An
     assert condition["StringEquals"] == {"aws:SourceAccount": ACCOUNT_ID}
     pattern = condition["ArnLike"]["aws:SourceArn"]
     alarm = f"arn:aws:cloudwatch:{REGION}:{ACCOUNT_ID}:alarm:"
-    names = [one["AlarmName"] for one in of_type(deployed(sam), "AWS::CloudWatch::Alarm").values()]
+    names = [one["AlarmName"] for one in of_type(deployed(sam, SalesHours=9), "AWS::CloudWatch::Alarm").values()]
     assert all(fnmatchcase(alarm + name, pattern) for name in names)
     assert not fnmatchcase(f"{alarm}another-stack-Defects", pattern)
 
@@ -140,8 +142,8 @@ def test_the_template_can_be_deployed_in_one_go(role: str, sam: dict[str, Any]) 
     before = created_before(deployed(sam, GatewayLogRole=role, AddressRateLimit="2000", AlarmEmail="a@b.example"))
 
     groups = [name for name in before if name.endswith("Logs")]
-    assert len(groups) == 8
-    assert all("Key" in before[name] for name in [*groups, "Alerts"])
+    assert len(groups) == 9
+    assert all("Key" in before[name] for name in [*groups, "Alerts", "Tickets"])
     assert "AccessLogs" in before[STAGE]
     assert STAGE in before["WebACLOfTheStage"]
     if role == "create":  # an account that never had an API refuses the setting; without it a stage is refused
@@ -159,17 +161,3 @@ def test_the_account_gets_the_role_of_the_gateway_unless_it_has_one(sam: dict[st
     assert role["ManagedPolicyArns"] == ["arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"]
     for name in ("GatewayAccount", "GatewayLogsRole"):  # other stages of the account may write logs with them
         assert created[name]["DeletionPolicy"] == created[name]["UpdateReplacePolicy"] == "Retain"
-
-
-@pytest.mark.parametrize("metric", ["Defects", "Denials", "LoginsFromManyPlaces"])
-def test_a_metric_of_both_functions_that_check_credentials_is_read_from_both_logs(
-    metric: str, sam: dict[str, Any]
-) -> None:
-    counted = [
-        one["LogGroupName"]["Ref"]
-        for one in of_type(deployed(sam), "AWS::Logs::MetricFilter").values()
-        if one["MetricTransformations"][0]["MetricName"] == metric
-    ]
-
-    assert sorted(counted) == ["APIHandlerLogs", "AuthorizerLogs"]
-    assert [alarm.metric for alarm in alarms.ALARMS].count(metric) == 1

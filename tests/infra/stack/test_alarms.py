@@ -1,0 +1,423 @@
+"""The alarms count defects of ours apart from outages, and what rings at night apart from what can wait."""
+
+import contextlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.outbox import NotSentError
+from chalicelib.domain.secret import Secret
+from chalicelib.gateways import mail, secrets
+from chalicelib.routes import jobs
+from chalicelib.services import authentication, outbox, payment_sweep, payments
+from chalicelib.settings import settings
+from infra.api_gateway import gateway
+from infra.api_gateway.gateway import Kind, Refusal
+from infra.bank import faults
+from infra.local import engines
+from infra.stack import alarms, template
+from infra.stack.cloudformation import deployed
+from infra.stack.deploy import TRIGGERS
+from infra.stack.package import ROOT
+from tests.api.test_prepare import PREPARE
+from tests.api.test_prepare import a_body as a_preparation
+from tests.api.test_unreadable_records import damage
+from tests.services.test_jobs import EVENT
+from tests.support.accounts import an_account
+from tests.support.builders import a_shop
+from tests.support.cards import a_card_body
+from tests.support.http import Reply, call, get, post
+from tests.support.iso8583_stage import ending, paying_at_a_bank
+from tests.support.outages import closed, hanging, throttling, without
+from tests.support.transactions import a_body
+
+SUBMIT = "/api/v1/payment/submit"
+FUNCTIONS = {*template.function_names(__import__("app").app), "Access"}
+Line = Mapping[str, Any]
+COMPARISON = re.compile(r'\$\.(\w+) (=|!=|>=) (?:"([^"]*)"|(\d+))')
+
+
+def of_type(sam: dict[str, Any], kind: str, **parameters: str | int) -> dict[str, Any]:
+    items = deployed(sam, **parameters).items()
+    return {name: item["Properties"] for name, item in items if item["Type"] == kind}
+
+
+def matches(pattern: str, line: Line | str) -> bool:
+    """Return whether a line matches a filter pattern, by the rules of CloudWatch for the patterns that we use."""
+    if pattern.startswith("?"):
+        return any(term in str(line) for term in re.findall(r'\?"([^"]*)"', pattern))
+    if isinstance(line, str):
+        return False
+    ors = pattern.removeprefix("{ ").removesuffix(" }").split(" || ")
+    return any(all(_holds(one, line) for one in part.split(" && ")) for part in ors)
+
+
+def _holds(comparison: str, line: Line) -> bool:
+    name, operator, text, number = COMPARISON.fullmatch(comparison).groups()  # type: ignore[union-attr]
+    if line.get(name) is None:
+        return False
+    if operator == ">=":
+        return isinstance(line[name], int | float) and line[name] >= int(number)
+    is_equal = line[name] == int(number) if number else fnmatchcase(str(line[name]), text)
+    return is_equal is (operator == "=")
+
+
+def counted(lines: Sequence[tuple[str, Line | str]]) -> Counter[str]:
+    """Return the sum of each metric over lines, each with its function."""
+    sums: Counter[str] = Counter()
+    for function, line in lines:
+        for one in alarms.METRIC_FILTERS:
+            if one.function == function and matches(one.pattern, line):
+                field = one.value.removeprefix("$.")
+                sums[one.metric] += int(line[field]) if one.value != field and isinstance(line, Mapping) else int(field)
+    return sums
+
+
+class Logs:
+    """The lines that a stage wrote: of its functions, and of the access log as API Gateway would write it."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self._capture = capture
+        self.access: list[Line] = []
+
+    def note(self, status: int, refused_as: str, integration_status: str) -> None:
+        line = {"status": str(status), "refused_as": refused_as, "integration_status": integration_status}
+        self.access.append({**line, "agent": "-"})
+
+    def sums(self) -> Counter[str]:
+        """Return the sums of the metrics. Every line counts as one of each function: the filters must bear that."""
+        written = [json.loads(line) for line in self._capture.readouterr().out.splitlines() if line.startswith("{")]
+        lines: list[tuple[str, Line | str]] = [("Access", line) for line in self.access]
+        return counted(lines + [(function, line) for function in FUNCTIONS - {"Access"} for line in written])
+
+
+@pytest.fixture
+def logs(stage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Logs:
+    """The logs of the stage of the test."""
+    del stage
+    found = Logs(capsys)
+    refuse, proxied = gateway.GatewayResponses.reply, gateway.Gateway._proxied  # noqa: SLF001  the gateway's two ends
+
+    def reply(self: gateway.GatewayResponses, refusal: Refusal) -> gateway.Reply:
+        answer = refuse(self, refusal)
+        found.note(answer.status, refusal.kind, "-")
+        return answer
+
+    def passed(self: gateway.Gateway, answer: Any) -> gateway.Reply:
+        passed_on = proxied(self, answer)
+        found.note(passed_on.status, "-", "200")
+        return passed_on
+
+    monkeypatch.setattr(gateway.GatewayResponses, "reply", reply)
+    monkeypatch.setattr(gateway.Gateway, "_proxied", passed)
+    return found
+
+
+def of_triggers(sums: Mapping[str, int]) -> dict[str, int]:
+    """Return the sums of the metrics by which a deployment goes back when they grow."""
+    metrics = {one.metric for one in alarms.ALARMS if one.name in TRIGGERS and not one.below}
+    return {name: value for name, value in sums.items() if name in metrics}
+
+
+def test_a_bank_that_is_away_silent_or_talks_nonsense_is_no_defect(stage: str, logs: Logs) -> None:
+    post(stage, SUBMIT, a_body())
+    with paying_at_a_bank(datetime.now(UTC)) as running:
+        with running.away():
+            assert post(stage, SUBMIT, a_card_body()).error == (503, 902)
+        for fault in (faults.lost(), ending(faults.garbage()), faults.lost(carries_out=False)):
+            running.start_afresh(faults.times(5, fault))
+            assert post(stage, SUBMIT, a_card_body()).error in {(200, 310), (400, 404)}
+        with running.away():
+            for minutes in range(2, 14):
+                swept = payment_sweep.run(datetime.now(UTC) + timedelta(minutes=minutes))
+                jobs.sweep_payments(EVENT, None)
+    assert swept.done
+    sums = logs.sums()
+
+    assert of_triggers(sums) == {}
+    assert sums["ServerErrors"] == 0
+    assert sums["AcquirersOutOfReach"] >= 5
+    assert sums["MoneyHeld"] >= 10
+
+
+def test_a_partner_out_of_reach_is_no_defect(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closed() as url, monkeypatch.context() as patch:
+        patch.setenv("PARTNERS", json.dumps({"Test": {"url": url}}))
+        patch.setattr(secrets, "partner", lambda _: Secret("a-secret-of-the-partner"))
+        settings.cache_clear()
+        assert post(stage, PREPARE, a_preparation(product="Test")).error == (503, 902)
+    settings.cache_clear()
+    sums = logs.sums()
+
+    assert of_triggers(sums) == {}
+    assert (sums["ServerErrors"], sums["AcquirersOutOfReach"] > 0) == (0, True)
+
+
+@pytest.mark.parametrize("outage", [closed, hanging, throttling])
+def test_a_store_that_fails_is_no_defect_and_rings_as_sales_that_stop(
+    stage: str,
+    logs: Logs,
+    monkeypatch: pytest.MonkeyPatch,
+    outage: Callable[[], contextlib.AbstractContextManager[str]],
+) -> None:
+    account = an_account()
+    with outage() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):
+        replies: list[Reply] = [
+            call(stage, "GET", "/api/v1/user/me", None, None, {"Authorization": account.basic}),
+            get(stage, "/api/v1/health?deep=1", None),
+        ]
+        for job in (jobs.sweep_payments, jobs.sweep_outbox, jobs.sweep_events):
+            job(EVENT, None)
+    sums = logs.sums()
+
+    assert [reply.error for reply in replies] == [(503, 903)] * 2
+    assert of_triggers(sums) == {}
+    assert sums["ServerErrors"] > 0
+    assert sums["SweepRuns"] == 3 * 3  # each ended with its line, which here counts for each of three functions
+
+
+def test_an_unreadable_record_is_a_ticket_and_no_defect(stage: str, logs: Logs) -> None:
+    shop = a_shop(stage)
+    shop.terminal()
+    damage("terminals", lambda item: item.get("client_id") == {"N": str(shop.id)}, currency={"S": "?"})
+    assert shop.post(f"{shop.path}/terminal/list", {}, shop.owner).error == (200, 0)
+    paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
+    damage("transactions", lambda item: item["id"]["S"] == paid, gmt={"N": "99"})
+    assert get(stage, f"/api/v1/payment/{paid}").error == (503, 903)
+    sums = logs.sums()
+
+    assert of_triggers(sums) == {}
+    assert sums["Unusual"] >= 10
+
+
+def test_mail_that_does_not_leave_is_no_defect(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        reason = "Throttling"
+        raise NotSentError(reason)
+
+    monkeypatch.setattr(mail, "send", fails)
+    assert post(stage, SUBMIT, a_body() | {"Receipt": {"Email": "a@customer.example"}}).error == (200, 0)
+    outbox.sweep(datetime.now(UTC) + timedelta(minutes=2))
+
+    assert of_triggers(logs.sums()) == {}
+
+
+def test_a_defect_of_the_api_or_the_authorizer_counts(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+    with monkeypatch.context() as patch:
+        patch.setattr(payments, "submit", lambda *_, **__: 1 // 0)
+        assert post(stage, SUBMIT, a_body()).error == (500, 901)
+    sums = logs.sums()
+    with monkeypatch.context() as patch:
+        patch.setattr(authentication, "caller_of", lambda *_: 1 // 0)
+        reply = call(stage, "GET", "/api/v1/user/me", None, None, {"Authorization": account.basic})
+    later = logs.sums()
+
+    assert of_triggers(sums) != {}
+    assert reply.error == (500, 901)
+    assert of_triggers(later) != {}
+    assert min(sums["ServerErrors"], later["ServerErrors"]) > 0
+
+
+CRASHES: list[tuple[str, Line | str]] = [
+    *((name, "2026-11-25T10:00:00.000Z 7a Task timed out after 29.03 seconds") for name in FUNCTIONS - {"Access"}),
+    *((name, "RequestId: 7a Error: Runtime exited with error: exit status 1") for name in FUNCTIONS - {"Access"}),
+    *((name, "[ERROR] Runtime.ImportModuleError: No module named 'x'") for name in FUNCTIONS - {"Access"}),
+    ("SweepPayments", "[ERROR] ZeroDivisionError: division by zero\rTraceback (most recent call last):"),
+    *(
+        ("Access", {"status": "500", "refused_as": str(kind), "integration_status": "200"})
+        for kind in (
+            Kind.INTEGRATION_FAILURE,
+            Kind.INTEGRATION_TIMEOUT,
+            Kind.API_CONFIGURATION_ERROR,
+            Kind.AUTHORIZER_CONFIGURATION_ERROR,
+        )
+    ),
+]
+NOT_OURS: list[tuple[str, Line | str]] = [
+    ("Authorizer", "[ERROR] ServiceError: The store is out of reach.\rTraceback (most recent call last):"),
+    ("Access", {"status": "503", "refused_as": "AUTHORIZER_FAILURE", "integration_status": "-"}),
+    ("Access", {"status": "500", "refused_as": "INTEGRATION_FAILURE", "integration_status": "429"}),
+    ("Access", {"status": "503", "refused_as": "-", "integration_status": "200"}),
+    ("Access", {"status": "429", "refused_as": "THROTTLED", "integration_status": "-"}),
+]
+
+
+def test_a_function_that_crashes_counts_and_an_outage_or_a_limit_does_not() -> None:
+    unseen = [line for line in CRASHES if line[0] != "LookFromOutside" and not of_triggers(counted([line]))]
+    wrong = [line for line in NOT_OURS if of_triggers(counted([line]))]
+
+    assert (unseen, wrong) == ([], [])  # the errors of the look are the alarm OutOfReach
+    assert counted(NOT_OURS[1:3])["ServerErrors"] == 2
+    assert counted(NOT_OURS[4:])["RequestsRefused"] == 1
+
+
+def test_no_trigger_is_an_alarm_on_answers_of_the_gateway(sam: dict[str, Any]) -> None:
+    found = of_type(sam, "AWS::CloudWatch::Alarm")
+
+    assert {found[f"{name}Alarm"]["Namespace"] for name in TRIGGERS} == {"Payments/payments-local"}
+    assert len(TRIGGERS) <= 5
+
+
+def test_pages_and_tickets_go_to_topics_of_their_own(sam: dict[str, Any]) -> None:
+    found = of_type(sam, "AWS::CloudWatch::Alarm", SalesHours=9)
+    by_topic = {"Alerts": "page", "Tickets": "ticket"}
+
+    levels = {one.name: one.level for one in alarms.ALARMS}
+    for name, alarm in found.items():
+        [topic] = alarm["AlarmActions"]
+        assert levels[name.removesuffix("Alarm")] == by_topic[topic["Ref"]]
+        assert alarm["OKActions"] == alarm["AlarmActions"]
+    assert len(found) == 12
+
+
+@pytest.mark.parametrize(
+    ("given", "addresses"),
+    [
+        ({}, {}),
+        ({"AlarmEmail": "a@x.example"}, {"Alerts": "a@x.example", "Tickets": "a@x.example"}),
+        ({"TicketEmail": "t@x.example"}, {"Tickets": "t@x.example"}),
+        (
+            {"AlarmEmail": "a@x.example", "TicketEmail": "t@x.example"},
+            {"Alerts": "a@x.example", "Tickets": "t@x.example"},
+        ),
+    ],
+)
+def test_tickets_reach_the_address_of_pages_unless_they_have_their_own(
+    sam: dict[str, Any], given: dict[str, str], addresses: dict[str, str]
+) -> None:
+    found = of_type(sam, "AWS::SNS::Subscription", **given).values()
+
+    assert {one["TopicArn"]["Ref"]: one["Endpoint"] for one in found} == addresses
+
+
+def _in_hours(expression: str, hour: int, day: int) -> bool:
+    """Return whether metric math keeps the values of this hour and day."""
+    condition = re.fullmatch(r"IF\((.*), m\)", expression)[1]  # type: ignore[index]
+    condition = condition.replace("HOUR(m)", str(hour)).replace("DAY(m)", str(day)).replace("AND", "and")
+    return bool(eval(condition))  # noqa: S307  our own template
+
+
+@pytest.mark.parametrize(
+    ("parameters", "inside", "outside"),
+    [
+        ({"SalesHours": 11, "SalesDays": "1-6"}, [(6, 1), (16, 6)], [(5, 1), (17, 1), (10, 7)]),
+        ({"SalesHours": 9, "SalesFrom": 20}, [(20, 1), (23, 7), (0, 1), (4, 3)], [(5, 1), (19, 1)]),
+        ({"SalesHours": 24}, [(hour, 7) for hour in range(24)], []),
+    ],
+)
+def test_a_silence_of_the_callers_rings_in_the_hours_of_sale(
+    sam: dict[str, Any],
+    parameters: dict[str, str | int],
+    inside: list[tuple[int, int]],
+    outside: list[tuple[int, int]],
+) -> None:
+    alarm = of_type(sam, "AWS::CloudWatch::Alarm", **parameters)["NoRequestsAlarm"]
+    expression, metric = alarm["Metrics"]
+
+    assert all(_in_hours(expression["Expression"], *time) for time in inside)
+    assert not any(_in_hours(expression["Expression"], *time) for time in outside)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("LessThanThreshold", 1)
+    assert metric["MetricStat"]["Period"] == 1800
+    [counting] = [
+        one["MetricTransformations"][0]
+        for one in of_type(sam, "AWS::Logs::MetricFilter", **parameters).values()
+        if one["MetricTransformations"][0]["MetricName"] == "Requests"
+    ]
+    assert counting["DefaultValue"] == 0  # the look from outside writes a line, so a silence is zero and not nothing
+
+
+def test_without_hours_of_sale_a_silence_does_not_ring(sam: dict[str, Any]) -> None:
+    assert "NoRequestsAlarm" not in of_type(sam, "AWS::CloudWatch::Alarm")
+
+
+def test_a_look_that_fails_or_is_not_made_rings(sam: dict[str, Any]) -> None:
+    alarm = of_type(sam, "AWS::CloudWatch::Alarm")["OutOfReachAlarm"]
+
+    assert (alarm["MetricName"], alarm["Dimensions"][0]["Value"]) == ("Errors", {"Ref": "LookFromOutside"})
+    assert alarm["TreatMissingData"] == "breaching"
+
+
+@pytest.fixture
+def public_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Set the public address of the stage."""
+
+    def be(address: str) -> None:
+        monkeypatch.setenv("PUBLIC_ADDRESS", address)
+        settings.cache_clear()
+
+    yield be
+    monkeypatch.undo()
+    settings.cache_clear()
+
+
+def test_the_look_asks_for_the_health_at_the_public_address(
+    stage: str, public_address: Callable[[str], None], logs: Logs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del logs
+    public_address(stage)
+    jobs.look_from_outside(EVENT, None)
+    with closed() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE), pytest.raises(Exception, match="503"):
+        jobs.look_from_outside(EVENT, None)
+    with closed() as url:
+        public_address(url)
+        with pytest.raises(ConnectionRefusedError):
+            jobs.look_from_outside(EVENT, None)
+
+
+def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
+    metrics = {metric.metric for metric in alarms.METRIC_FILTERS}
+    names = {metric.function for metric in alarms.METRIC_FILTERS}
+
+    assert len(of_type(sam, "AWS::Logs::MetricFilter", SalesHours=9)) == len(alarms.METRIC_FILTERS)
+    assert metrics == {one.metric for one in alarms.ALARMS if not one.function and not one.namespace}
+    for alarm in of_type(sam, "AWS::CloudWatch::Alarm", SalesHours=9).values():
+        assert len(alarm["AlarmDescription"]) < 1024
+        for dimension in alarm.get("Dimensions", ()):
+            value = dimension["Value"]
+            assert (value.get("Ref") or value["Fn::GetAtt"][0]) in sam["Resources"]
+    assert names <= FUNCTIONS
+
+
+def test_a_metric_is_read_from_a_line_that_is_written() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chalicelib").rglob("*.py"))
+
+    for metric in alarms.METRIC_FILTERS:
+        if metric.function == "Access":
+            continue
+        for name, _, value, _ in COMPARISON.findall(metric.pattern):
+            assert (f'"{value}"' if value else f"{name}=") in sources
+        if metric.value.startswith("$."):
+            assert f"{metric.value.removeprefix('$.')}=" in sources
+
+
+def test_the_dashboard_is_json_and_within_the_free_tier() -> None:
+    body = alarms.monitoring_resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    widgets = json.loads(body)["widgets"]
+
+    assert len(widgets) == 5
+    assert sum(len(one["properties"]["metrics"]) for one in widgets) <= 50
+
+
+def test_the_bill_of_a_pilot_adds_up_and_is_at_most_six_dollars() -> None:
+    text = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
+    table = (
+        text.replace("\N{MULTIPLICATION SIGN}", "x")
+        .partition("## A pilot, each month")[2]
+        .partition("\n\n| Further item")[0]
+    )
+    rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in table.splitlines() if "|" in line]
+    items = {name: (how, amount) for name, how, amount in rows[2:]}
+    together = float(items.pop("Together")[1].removeprefix("about "))
+
+    assert sum(float(amount) for _, amount in items.values()) == pytest.approx(together, abs=0.005)
+    assert together <= 6
+    number, metrics = len(alarms.ALARMS), len({one.metric for one in alarms.METRIC_FILTERS})
+    assert items["Alarms"] == (f"{number} x 0.10", f"{number / 10:.2f}")
+    assert items["Metrics of log lines"][0].startswith(f"2 x 0.30, and {metrics - 2} x 0.30")
