@@ -37,11 +37,11 @@ class StoreInMemory:
         self._lock = Lock()
         self._records: dict[str, list[Result]] = {}  # by table
         definitions = {one["TableName"]: one for one in resources.create_table_arguments(STACK)}
-        self._store = Store(map(Table, definitions.values()), time.monotonic)
-        self._store.watched.append(self._note)
+        self.store = Store(map(Table, definitions.values()), time.monotonic)
+        self.store.watched.append(self._note)
         self._others: dict[str, Callable[[Mapping[str, Any]], Result]] = {
             "DescribeTable": lambda asked: {"Table": definitions[asked["TableName"]]},
-            "ListTables": lambda _: {"TableNames": sorted(self._store.tables)},
+            "ListTables": lambda _: {"TableNames": sorted(self.store.tables)},
             "ListStreams": lambda asked: {"Streams": [{"StreamArn": f"{ARN}{asked['TableName']}"}]},
             "DescribeStream": lambda asked: {"StreamDescription": {"Shards": [{"ShardId": asked["StreamArn"]}]}},
             "GetShardIterator": lambda asked: {"ShardIterator": f"{asked['StreamArn'].removeprefix(ARN)}:0"},
@@ -76,7 +76,7 @@ class StoreInMemory:
         try:
             with self._lock:
                 other = self._others.get(operation)
-                result = other(parameters) if other else self._store.call(operation, parameters)
+                result = other(parameters) if other else self.store.call(operation, parameters)
         except RefusedError as error:
             reasons = [{"Code": reason} for reason in error.reasons]
             refusal = {
