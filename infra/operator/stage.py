@@ -47,7 +47,7 @@ def settings_of(name: str | None, stack: str | None) -> SettingsOf:
         if given:
             _refuse(given)
         return lambda _: stage_settings.replaced(stage_settings.read(), config.OF_AWS)
-    if given and not OF_EVERY_STAGE <= os.environ.keys():
+    if given and not all(one in os.environ for one in OF_EVERY_STAGE):
         _refuse(given)
     stack = stack or os.environ.get("STACK") or f"payments-{name}"
     return lambda function: _of_function(name, stack, function, given)
