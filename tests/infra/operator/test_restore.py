@@ -1156,11 +1156,8 @@ def test_a_time_that_dynamodb_does_not_have_is_named_before_anything_is_copied(
     assert printed.endswith("Left, as the lines above say: 1.")
 
 
-def test_the_rehearsal_of_the_guide_damages_a_table_and_repairs_it(
-    shopping: Shopping, restore: Restore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rehearsal_of_the_guide_damages_a_table_and_repairs_it(shopping: Shopping, restore: Restore) -> None:
     seen, before = shopping.seen(), stored()
-    monkeypatch.setenv("TABLE_PREFIX", settings().table_prefix)
     rehearsal = guide_to_repairs()[1].partition("### Kinds of damage")[0]
     copy, write = re.findall(r"infra\.operator restore (.*)", rehearsal)
     [snippet] = re.findall(r"-c '(.*?)'", rehearsal, re.DOTALL)
