@@ -1,6 +1,6 @@
 """The commands of the operator of a stage: `python -m infra.operator`, explained in docs/operator.md.
 
-STAGE in the environment names the stage, or `--stage`. Its settings come from what is deployed: `infra.operator.stage`.
+STAGE in the environment names the stage, or `--stage`. Its settings come from the deployed functions.
 Commands that need a password, a secret or a card prompt for it, or read it from standard input if that is not a
 terminal.
 """

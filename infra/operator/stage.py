@@ -1,7 +1,7 @@
 """The settings of the stage that a command works on, for any command of the operator.
 
-The operator names the stage and nothing else. Its settings are those of its functions, as Lambda has them: what is
-deployed, not the files of this folder. The local stage answers with its own (`infra.local.stage_settings`).
+The operator names the stage and nothing else. Its settings are those of its functions, as Lambda has them: those
+of the deployed release, not those in this folder. The local stage answers with its own (`infra.local.stage_settings`).
 
 The settings of a shell never mix with them: a command that finds one in its environment refuses, unless the environment
 is that of the whole stage, as in a process of the local stage.

@@ -1,4 +1,4 @@
-"""The role of the operator: it may do what the commands of `infra.operator` need, and no more.
+"""The role of the operator: it may make the calls of the commands of `infra.operator`, and no others.
 
 tests/infra/stack/test_operator_role.py runs each command and compares its calls with the role.
 """
@@ -25,7 +25,7 @@ FILES = "s3:::${AWS::StackName}-${AWS::AccountId}-files"
 
 
 def role() -> dict[str, Any]:
-    """Return the resource. `OperatorPrincipal` may assume it; the account's policies say who else, without one."""
+    """Return the resource. `OperatorPrincipal` may assume it; without one, each principal that the account allows."""
     trusted = {"Fn::If": ["HasOperatorPrincipal", {"Ref": "OperatorPrincipal"}, _arn("iam::${AWS::AccountId}:root")]}
     trust = {"Effect": "Allow", "Principal": {"AWS": trusted}, "Action": "sts:AssumeRole"}
     policy = {"Version": "2012-10-17", "Statement": [*_of_tables(), *_of_the_key(), *_others()]}
