@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from infra.local import mail_viewer, stage_clock
+from infra.local import mail_viewer, stage_clock, stage_settings
 from infra.local.engines import ENDPOINT_VARIABLE, MOTO_LOCK
 from infra.local.ports import HOST
 
@@ -43,6 +43,8 @@ class _Application:
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         if self._clock_page and environ.get("PATH_INFO") == stage_clock.PATH:
             return self._clock_page(environ["REQUEST_METHOD"], body, start_response)
+        if environ.get("PATH_INFO") == stage_settings.PATH:
+            return stage_settings.page(start_response)
         url = os.environ.get(ENDPOINT_VARIABLE)
         if url and environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB_"):
             return _forward_to_dynamodb_local(url, environ, body, start_response)

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -34,7 +33,7 @@ from chalicelib.aws import connections
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import DYNAMODB, Endpoint
 from chalicelib.services import lane_runner
-from infra.local import moto_speed
+from infra.local import moto_speed, stage_settings
 from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
@@ -57,6 +56,8 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmn128m", "-XX:TieredStopAtLevel=1")
 
 # A parent killed with -9 runs no clean-up, but its pipe closes, and that ends the child.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
+
+clear_caches = stage_settings.clear_caches
 
 
 class EngineMissingError(Exception):
@@ -270,12 +271,3 @@ def select(url: str | None) -> None:
     if url:
         os.environ[ENDPOINT_VARIABLE] = url
     clear_caches()
-
-
-def clear_caches() -> None:
-    """Clear every cache of the service, so that it reads the environment again."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("chalicelib."):
-            for value in list(vars(module).values()):
-                if "cache_clear" in dir(value):
-                    value.cache_clear()

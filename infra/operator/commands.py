@@ -1,7 +1,8 @@
 """The commands of the operator of a stage: `python -m infra.operator`, explained in docs/operator.md.
 
-They run in a shell with the stage's environment (STAGE, TABLE_PREFIX, ...). Commands that need a password, a secret or
-a card prompt for it, or read it from standard input if that is not a terminal.
+STAGE in the environment names the stage, or `--stage`. Its settings come from the deployed functions.
+Commands that need a password, a secret or a card prompt for it, or read it from standard input if that is not a
+terminal.
 """
 
 import argparse
@@ -11,7 +12,8 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,14 +34,14 @@ from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
-from chalicelib.services import linked_cards
+from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, due_index, transactions
 from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.table import decode, table_name
-from infra.local import scheduler, stage_clock
-from infra.operator import stage_secret
+from infra.local import stage_clock
+from infra.operator import stage, stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
@@ -80,8 +82,11 @@ def _link_card_command(options: argparse.Namespace) -> None:
     print(f"Card {linked.id}, {linked.details.masked}, of agent {agent.id} {result}.")
 
 
-def _sweep_command(_: argparse.Namespace) -> None:
-    swept, messages = scheduler.run_jobs()
+def _sweep_command(options: argparse.Namespace) -> None:
+    with options.settings_of(stage.PAYMENTS):
+        swept = payment_sweep.run(clock.now())
+    with options.settings_of(stage.MESSAGES):
+        messages = outbox.sweep(clock.now())
     print(f"Processed {swept.done} payments and {messages.done} messages.")
     if swept.silent:
         print(f"No answer from {', '.join(swept.silent)}: one payment a run is tried until there is one.")
@@ -369,19 +374,36 @@ def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m infra.operator", description="Commands of the operator of a stage."
     )
+    _add_stage(parser, None)
     commands = parser.add_subparsers(required=True, dest="command")
     for name, (about, _, accepted) in COMMANDS.items():
         command = commands.add_parser(name, help=about)
+        _add_stage(command, argparse.SUPPRESS)
         for argument, options in accepted.items():
             command.add_argument(argument, **options)
     return parser.parse_args(arguments)
 
 
+def _add_stage(parser: argparse.ArgumentParser, default: str | None) -> None:
+    parser.add_argument("--stage", default=default, help="its name, such as prod; STAGE of the environment otherwise")
+    parser.add_argument("--stack", default=default, help="if its name is not payments-<stage>; STACK otherwise")
+
+
 def _run(chosen: argparse.Namespace) -> None:
-    """Run the command. Exit with one line if AWS does not do its part, or the input is wrong."""
+    """Run the command with the settings of its stage."""
     _check_address()
-    try:
+    chosen.settings_of = stage.settings_of(chosen.stage, chosen.stack)
+    with _refusals_in_a_line(), chosen.settings_of(stage.API), _refusals_in_a_line():
+        if settings().is_local and (aws_url := os.environ.get("AWS_ENDPOINT_URL")):
+            stage_clock.follow(aws_url)
         COMMANDS[chosen.command][1](chosen)
+
+
+@contextmanager
+def _refusals_in_a_line() -> Iterator[None]:
+    """Exit with one line if AWS does not do its part in the block, or the input is wrong."""
+    try:
+        yield
     except ServiceError as refusal:
         reason = refusal.__cause__
         if is_dropped(reason):
@@ -398,14 +420,12 @@ def _run(chosen: argparse.Namespace) -> None:
 
 
 def _check_address() -> None:
-    """Take the time of the local stage at AWS_ENDPOINT_URL. Exit with one line if that is no address."""
-    if aws_url := os.environ.get("AWS_ENDPOINT_URL"):
+    """Exit with one line if AWS_ENDPOINT_URL is no address."""
+    if os.environ.get("AWS_ENDPOINT_URL"):
         try:
             endpoint_of(DYNAMODB)
         except ValueError as wrong:
             sys.exit(f"AWS_ENDPOINT_URL is wrong: {wrong}")
-        if settings().is_local:
-            stage_clock.follow(aws_url)
 
 
 def _one_line(problem: Exception) -> str:

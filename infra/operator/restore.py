@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from pathlib import Path
 from typing import TextIO
 
@@ -87,8 +88,13 @@ def restore_command(options: argparse.Namespace) -> None:
 
 def _restore(chosen: Sequence[str], source: Source, options: argparse.Namespace) -> int:
     """Compare, ask, and write back. Return the number of lines about things that are left."""
-    copied = [table for table in chosen if table in CLASSES]
     _check_tables(chosen)
+    young = _younger(chosen, source) if options.copies is None else {}
+    chosen = [table for table in chosen if table not in young]
+    copied = [table for table in chosen if table in CLASSES]
+    left = printed(young.values())
+    if not chosen:
+        sys.exit("Nothing was changed: there is nothing to compare with.")
     _make_copies(copied, source, may_make=options.copies is None)
     _check_merchant(source)
     for table in copied:
@@ -97,7 +103,7 @@ def _restore(chosen: Sequence[str], source: Source, options: argparse.Namespace)
         print("history: not compared. Where it differs from the transactions, it will be written again.")
     if not (options.yes or _confirmed()):
         sys.exit("Nothing was changed. The option --yes writes.")
-    left = [line for table in copied for line in _write_back(table, source)]
+    left += [line for table in copied for line in _write_back(table, source)]
     left += recount(chosen, source.copies, source.merchant, source.now)
     left += printed(lost_objects(chosen, source.copies, source.at, source.merchant))
     left += printed(lost_without_entry(chosen, source.merchant, left))
@@ -116,7 +122,7 @@ def _check_tables(chosen: Sequence[str]) -> None:
     """Exit if a table is dropped: AWS restores it."""
     dropped = [table for table in chosen if not _exists(table_name(table))]
     if len(dropped) == len(items.definitions()):
-        sys.exit(f"There is no table {settings().table_prefix}…: TABLE_PREFIX is wrong, or all tables are dropped.")
+        sys.exit(f"There is no table {settings().table_prefix}…: all tables are dropped.")
     if dropped:
         sys.exit(f"Dropped: {', '.join(dropped)}. See `A table was dropped` in docs/operator.md, then run this again.")
 
@@ -167,6 +173,38 @@ def _confirmed() -> bool:
 
 
 # The copies
+
+
+def _younger(tables: Sequence[str], source: Source) -> dict[str, str]:
+    """Return a line for each table that DynamoDB does not have as it was at that time.
+
+    Exit with one line if the time is too new: DynamoDB can restore a table some five minutes later.
+    """
+    client, lines = boto3.client("dynamodb"), dict[str, str]()
+    for table in tables:
+        if table not in CLASSES or _exists(source.copies + table):
+            continue
+        try:
+            found = client.describe_continuous_backups(TableName=table_name(table))["ContinuousBackupsDescription"]
+        except ClientError as error:  # DynamoDB Local restores nothing
+            if error.response["Error"]["Code"] != "UnknownOperationException":
+                raise
+            return {}
+        times = found.get("PointInTimeRecoveryDescription", {})
+        first, last = times.get("EarliestRestorableDateTime"), times.get("LatestRestorableDateTime")
+        if last and last < source.at:
+            minutes = ceil((source.at - last) / timedelta(minutes=1))
+            sys.exit(
+                f"DynamoDB restores {table} up to {_shown(last)} now, and follows some five minutes behind."
+                f" Nothing was changed: run this again in {minutes} min, or with an earlier time."
+            )
+        if first and first > source.at:
+            lines[table] = f"{table}: not compared: DynamoDB can restore it from {_shown(first)} on only"
+    return lines
+
+
+def _shown(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _make_copies(tables: Sequence[str], source: Source, *, may_make: bool) -> None:

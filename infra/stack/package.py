@@ -156,12 +156,14 @@ def package(stage: str, build: Path) -> None:
     settings = config.read(ROOT)
     config.check(settings, stage)
     build.mkdir(parents=True, exist_ok=True)
-    project = _project(build, config.senders(settings, stage))
+    senders = config.senders(settings, stage)
+    project = _project(build, senders)
     lock = build / "requirements.lock"
     lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
     install(lock, project / "vendor")
     merged = build / "merge.json"
-    merged.write_text(json.dumps(template.template(importlib.import_module("app").app)), encoding="utf-8")
+    merged_text = json.dumps(template.template(importlib.import_module("app").app))
+    merged.write_text(_with_senders(merged_text, senders), encoding="utf-8")
     _chalice(stage, project, merged, build)
     config.check_values(json.loads((build / "sam.json").read_text(encoding="utf-8")), project, stage)
     repack(build / "deployment.zip")
@@ -186,9 +188,13 @@ def _project(build: Path, senders: Sequence[str] = ()) -> Path:
         else:
             shutil.copy(source, target)
     for source in (ROOT / ".chalice").glob("policy-*.json"):
-        text = source.read_text(encoding="utf-8").replace(f'"{MAIL_FROM}"', json.dumps(senders or MAIL_FROM))
+        text = _with_senders(source.read_text(encoding="utf-8"), senders)
         (project / ".chalice" / source.name).write_text(text, encoding="utf-8")
     return project
+
+
+def _with_senders(policies: str, senders: Sequence[str]) -> str:
+    return policies.replace(f'"{MAIL_FROM}"', json.dumps(senders or MAIL_FROM))
 
 
 def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:

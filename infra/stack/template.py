@@ -6,7 +6,7 @@ from typing import Any
 from chalice.app import Chalice, DynamoDBEventConfig
 
 from chalicelib.web import EXPOSED_HEADERS, HSTS
-from infra.stack import limits, logs, resources, streams
+from infra.stack import limits, logs, operator_role, resources, streams
 from infra.stack.alarms import monitoring_resources
 from infra.stack.runtime import RUNTIME
 
@@ -38,6 +38,7 @@ def template(app: Chalice) -> Template:
     cloud = resources.cloud()
     merged["Resources"] |= _function_resources(app) | cloud["Hosts"] | monitoring_resources() | cloud["Alerts"]
     merged["Resources"] |= cloud["Logs"] | _readable_web_acl(cloud["WebACL"]) | cloud["Functions"]
+    merged["Resources"]["OperatorRole"] = operator_role.role()
     merged["Resources"]["RestAPI"]["Properties"] |= api_properties(app)
     return merged
 

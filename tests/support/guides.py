@@ -17,6 +17,7 @@ import pytest
 
 from infra.demo.data import OWNER
 from infra.reference import ROOT
+from infra.stack import config
 from tests.support.export_files import object_of
 
 BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
@@ -74,7 +75,7 @@ def printed(document: str, stage: str, aws: str = AWS) -> str:
     """Paste the document's blocks with requests into one shell, and return all that it prints.
 
     Only the addresses of the stage, of its AWS and of Python are replaced. The machine's clock is in the zone that is
-    most ahead.
+    most ahead. The shell has no setting of the stage.
     """
     _need_curl()
     blocks = [block for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")) if "curl " in block]
@@ -84,7 +85,7 @@ def printed(document: str, stage: str, aws: str = AWS) -> str:
         words,
         input=typed,
         cwd=ROOT,
-        env={**os.environ, "TZ": "UTC-14"},
+        env={**_shell_next_to(aws), "TZ": "UTC-14"},
         capture_output=True,
         text=True,
         check=False,
@@ -111,6 +112,7 @@ def printed_by(document: str, headings: Collection[str], replaced: Mapping[str, 
         words,
         input=typed,
         cwd=ROOT,
+        env=_shell_next_to(replaced.get(AWS, AWS)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -118,6 +120,13 @@ def printed_by(document: str, headings: Collection[str], replaced: Mapping[str, 
         timeout=60,
     )
     return done.stdout
+
+
+def _shell_next_to(aws: str) -> dict[str, str]:
+    """Return the environment of a shell next to the local stage whose AWS is at this address."""
+    foreign = (*config.SETTINGS, "AWS_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    return {**kept, "AWS_PORT": aws.rpartition(":")[2]}
 
 
 def answers_in(printed: str) -> list[Any]:

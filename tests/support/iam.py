@@ -6,7 +6,7 @@ the policy of this function does not allow in the cloud is not allowed here eith
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parseaddr
 from fnmatch import fnmatchcase
@@ -29,6 +29,7 @@ PSEUDO_PARAMETERS = {
     "${AWS::Partition}": "aws",
     "${AWS::Region}": REGION,
     "${AWS::AccountId}": ACCOUNT_ID,
+    "${AWS::URLSuffix}": "amazonaws.com",
     "${AWS::StackName}": STACK,
 }
 TRANSACTION_ACTIONS = {
@@ -39,6 +40,9 @@ TRANSACTION_ACTIONS = {
 }
 # The actions on the stage's key that a call to an encrypted table, secret or bucket needs.
 READING, WRITING = ("Decrypt",), ("Decrypt", "GenerateDataKey")
+# What DynamoDB does to a copy, and with its key, with the permissions of the caller who restores it.
+RESTORING = ("BatchWriteItem", "DeleteItem", "GetItem", "PutItem", "Query", "Scan", "UpdateItem")
+KEY_OF_A_TABLE = ("CreateGrant", "Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey", "ReEncryptFrom", "ReEncryptTo")
 # The functions by their code: a module of chalicelib, or a module and the name in it.
 FUNCTIONS = {
     "authorizer.py": "authorizer",
@@ -105,12 +109,18 @@ def resource_of(value: Any) -> str:
 
 
 def is_allowed(function: str, permission: Permission) -> bool:
-    """Return whether a statement of the policy allows it, and none denies it."""
-    matching = [one for one in statements(function) if _matches(one, permission)]
+    """Return whether the policy of a function allows it."""
+    return is_allowed_by(statements(function), permission)
+
+
+def is_allowed_by(listed: Iterable[Mapping[str, Any]], permission: Permission) -> bool:
+    """Return whether a statement allows it, and none denies it."""
+    matching = [one for one in listed if matches(one, permission)]
     return bool(matching) and all(one["Effect"] == "Allow" for one in matching)
 
 
-def _matches(statement: Mapping[str, Any], permission: Permission) -> bool:
+def matches(statement: Mapping[str, Any], permission: Permission) -> bool:
+    """Return whether a statement is about this permission."""
     return (
         any(fnmatchcase(permission.action, action) for action in statement["Action"])
         and any(fnmatchcase(permission.resource, resource_of(one)) for one in statement["Resource"])
@@ -133,9 +143,12 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
     elif service == "secretsmanager":
         yield Permission(f"secretsmanager:{operation}", SECRET)
         yield from _key_permissions("secretsmanager", READING)
+    elif service == "cloudformation":
+        yield Permission(f"cloudformation:{operation}", _arn(service, f"stack/{parameters['StackName']}/any"))
+    elif service == "lambda":
+        yield Permission(f"lambda:{operation}", f"{parameters['FunctionName'].split('-')[-2]} Arn")  # STACK-Name-random
     elif service == "s3":
-        yield Permission(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
-        yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
+        yield from _file_permissions(operation, parameters)
     elif service == "sesv2":
         identity = f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"
         sender = {"ses:FromAddress": parseaddr(parameters["FromEmailAddress"])[1]}
@@ -147,11 +160,28 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
         yield Permission("sns:Publish", resource)
 
 
+def _file_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
+    bucket = f"arn:aws:s3:::{parameters['Bucket']}"
+    if operation == "ListObjectVersions":
+        yield Permission("s3:ListBucketVersions", bucket)
+    elif operation == "DeleteObjects":
+        for one in parameters["Delete"]["Objects"]:
+            yield from _file_permissions("DeleteObject", {**parameters, **one})
+    else:
+        of_version = "Version" if "VersionId" in parameters else ""
+        yield Permission(f"s3:{operation}{of_version}", f"{bucket}/{parameters['Key']}")
+        yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
+
+
 def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
     if operation == "TransactWriteItems":
         for item in parameters["TransactItems"]:
             ((kind, step),) = item.items()
             yield _table_permission(TRANSACTION_ACTIONS[kind], step["TableName"])
+    elif operation == "RestoreTableToPointInTime":
+        yield _table_permission(operation, parameters["SourceTableName"])
+        yield from (_table_permission(action, parameters["TargetTableName"]) for action in (operation, *RESTORING))
+        yield from _key_permissions("dynamodb", KEY_OF_A_TABLE, {"kms:GrantIsForAWSResource": "true"})
     elif operation == "BatchGetItem":
         yield from (_table_permission(operation, name) for name in parameters["RequestItems"])
     else:
@@ -160,13 +190,20 @@ def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterato
 
 
 def _table_permission(action: str, name: str, index: str | None = None) -> Permission:
-    arn = f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{name}"
+    arn = _arn("dynamodb", f"table/{name}")
     return Permission(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
 
 
-def _key_permissions(service: str, actions: tuple[str, ...]) -> Iterator[Permission]:
+def _arn(service: str, name: str) -> str:
+    return f"arn:aws:{service}:{REGION}:{ACCOUNT_ID}:{name}"
+
+
+def _key_permissions(
+    service: str, actions: tuple[str, ...], context: Mapping[str, str] | None = None
+) -> Iterator[Permission]:
     for action in actions:
-        yield Permission(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
+        via = {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"}
+        yield Permission(f"kms:{action}", KEY, {**via, **(context or {})})
 
 
 def enforce(service: str, operation: str, parameters: Mapping[str, Any]) -> None:

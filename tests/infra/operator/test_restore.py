@@ -15,6 +15,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.client import BaseClient
 
 from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError
@@ -1157,11 +1158,37 @@ def guide_to_repairs() -> tuple[str, str]:
     return repair, rehearsal
 
 
-def test_the_rehearsal_of_the_guide_damages_a_table_and_repairs_it(
-    shopping: Shopping, restore: Restore, monkeypatch: pytest.MonkeyPatch
+def test_a_time_that_dynamodb_does_not_have_is_named_before_anything_is_copied(
+    restore: Restore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    tables, at = boto3.client("dynamodb"), datetime.now(UTC).replace(microsecond=0)
+    first = {f"payments-local-{name}": at - timedelta(days=1) for name in CLASSES}
+
+    def described(self: Any, operation: str, parameters: dict[str, Any]) -> Any:
+        if operation != "DescribeContinuousBackups":
+            return call(self, operation, parameters)
+        times = {
+            "EarliestRestorableDateTime": first[parameters["TableName"]],
+            "LatestRestorableDateTime": at - timedelta(minutes=5),
+        }
+        return {"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": times}}
+
+    call = type(tables)._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
+    monkeypatch.setattr(BaseClient, "_make_api_call", described)
+    too_new = restore("--at", (at - timedelta(minutes=3)).isoformat(), "--yes", is_done=False)
+    assert re.search("Nothing was changed: run this again in 2 min, or with an earlier time.$", too_new)
+    assert not [one for one in tables.list_tables()["TableNames"] if "-copy-" in one]
+
+    first["payments-local-drawers"] = at - timedelta(minutes=6)
+    printed = restore("--at", (at - timedelta(minutes=7)).isoformat(), "--yes", is_done=False)
+    assert "drawers: not compared: DynamoDB can restore it from" in printed
+    assert re.search(r"^drawers: \d+ compared", printed, re.MULTILINE) is None
+    assert re.search(r"^transactions: \d+ compared", printed, re.MULTILINE)
+    assert printed.endswith("Left, as the lines above say: 1.")
+
+
+def test_the_rehearsal_of_the_guide_damages_a_table_and_repairs_it(shopping: Shopping, restore: Restore) -> None:
     seen, before = shopping.seen(), stored()
-    monkeypatch.setenv("TABLE_PREFIX", settings().table_prefix)
     rehearsal = guide_to_repairs()[1].partition("### Kinds of damage")[0]
     copy, write = re.findall(r"infra\.operator restore (.*)", rehearsal)
     [snippet] = re.findall(r"-c '(.*?)'", rehearsal, re.DOTALL)

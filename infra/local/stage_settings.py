@@ -1,0 +1,80 @@
+"""The settings of a running local stage, which the operator's commands read at the port of its simulated AWS."""
+
+import contextlib
+import http.client
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+from urllib.parse import urlsplit
+
+from chalicelib.settings import LOCAL
+from infra.local.ports import HOST
+from infra.stack import config
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse
+
+ROOT = Path(__file__).parents[2]
+PATH = "/settings"  # on the port of the simulated AWS
+SECONDS = 5
+
+
+def names() -> set[str]:
+    """Return the names of the variables that every local stage has: those of Chalice's stage `local`."""
+    return set(config.read(ROOT)["stages"][LOCAL][config.VARIABLES])
+
+
+def page(start_response: "StartResponse") -> Iterable[bytes]:
+    """Answer with the settings of this process, with its region and its credentials, which are none."""
+    found = {name: os.environ[name] for name in sorted(config.SETTINGS | names()) if name in os.environ}
+    content = json.dumps(found).encode()
+    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(content)))])
+    return [content]
+
+
+def read() -> dict[str, str]:
+    """Return the whole environment of a process that uses the local stage. Exit with one line if none runs.
+
+    The stage is at AWS_ENDPOINT_URL, or at AWS_PORT of this machine.
+    """
+    url = os.environ.get("AWS_ENDPOINT_URL") or f"http://{HOST}:{os.environ.get('AWS_PORT') or 8001}"
+    found: object = None
+    with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+        parts = urlsplit(url)
+        if parts.scheme == "http":
+            with contextlib.closing(http.client.HTTPConnection(parts.netloc, timeout=SECONDS)) as connection:
+                connection.request("GET", PATH)
+                found = json.load(connection.getresponse())
+    if not isinstance(found, dict) or not names() <= found.keys():
+        sys.exit(f"No local stage is at {url}: start one with `make run`, or name its address in AWS_ENDPOINT_URL.")
+    no_profile = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
+    return {**found, **no_profile, "AWS_ENDPOINT_URL": url}
+
+
+@contextlib.contextmanager
+def replaced(environment: Mapping[str, str], *dropped: str) -> Iterator[None]:
+    """Give the process this environment in the block, and no other settings. Names that begin with `dropped` go too."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in config.SETTINGS and not name.startswith(dropped)
+    }
+    with patch.dict(os.environ, {**kept, **environment}, clear=True):
+        clear_caches()
+        try:
+            yield
+        finally:
+            clear_caches()
+
+
+def clear_caches() -> None:
+    """Clear every cache of the service, so that it reads the environment again."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("chalicelib."):
+            for value in list(vars(module).values()):
+                if "cache_clear" in dir(value):
+                    value.cache_clear()

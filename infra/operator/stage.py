@@ -1,0 +1,110 @@
+"""The settings of the stage that a command works on, for any command of the operator.
+
+The operator names the stage and nothing else. Its settings are those of its functions, as Lambda has them: those
+of the deployed release, not those in this folder. The local stage answers with its own (`infra.local.stage_settings`).
+
+The settings of a shell never mix with them: a command that finds one in its environment refuses, unless the environment
+is that of the whole stage, as in a process of the local stage.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import boto3
+from botocore.exceptions import ClientError
+
+from chalicelib.aws.endpoints import region
+from chalicelib.settings import LOCAL
+from infra.local import stage_settings
+from infra.stack import config, resources
+
+# Functions of the stack. The API has the most settings. The sweeps may have others (docs/operator.md#settings).
+API, PAYMENTS, MESSAGES = "APIHandler", "SweepPayments", "SweepOutbox"
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")  # our clients read the first, those of boto3 the second
+# Variables that every deployed stage has.
+OF_EVERY_STAGE = {*resources.definition()["Globals"]["Function"]["Environment"]["Variables"], *config.PARAMETERS}
+
+SettingsOf = Callable[[str], AbstractContextManager[None]]
+
+
+def settings_of(name: str | None, stack: str | None) -> SettingsOf:
+    """Return the context of a command that works on this stage, by the function whose settings it needs.
+
+    Without a name, STAGE of the environment names the stage; STACK names a stack unless it is `payments-<stage>`. Exit
+    with one line without a name, or if this shell has only some of the settings.
+    """
+    given = _given()
+    name = name or os.environ.get("STAGE")
+    if not name:
+        if given:
+            _refuse(given)
+        sys.exit("Name the stage: STAGE=prod in the environment, or --stage prod.")
+    if name == LOCAL:
+        if _is_of_the_local_stage():
+            return lambda _: nullcontext()
+        if given:
+            _refuse(given)
+        return lambda _: stage_settings.replaced(stage_settings.read(), config.OF_AWS)
+    if given and not all(one in os.environ for one in OF_EVERY_STAGE):
+        _refuse(given)
+    stack = stack or os.environ.get("STACK") or f"payments-{name}"
+    return lambda function: _of_function(name, stack, function, given)
+
+
+def _is_of_the_local_stage() -> bool:
+    """Return whether this is a process of the local stage, or one that it started and told where its AWS is."""
+    is_whole = os.environ.get("STAGE") == LOCAL and stage_settings.names() <= os.environ.keys()
+    return is_whole and bool("moto" in sys.modules or os.environ.get("AWS_ENDPOINT_URL"))
+
+
+def _given() -> dict[str, str]:
+    """Return the settings of this shell without the stage's name."""
+    return {name: os.environ[name] for name in sorted(config.SETTINGS - {"STAGE"}) if os.environ.get(name)}
+
+
+def _refuse(given: Mapping[str, str]) -> None:
+    names = " ".join(given)
+    sys.exit(f"This shell has settings of its own, and the stage has others: `unset {names}`, and name STAGE only.")
+
+
+@contextmanager
+def _of_function(name: str, stack: str, function: str, given: Mapping[str, str]) -> Iterator[None]:
+    """Give the process the settings of a function in the block. Exit with one line if they are another stage's."""
+    named = {value for one in REGIONS if (value := os.environ.get(one))}
+    if len(named) > 1:
+        sys.exit(f"{' and '.join(REGIONS)} name two regions: {', '.join(sorted(named))}.")
+    variables = _variables(stack, function)
+    if variables.get("STAGE") != name:
+        sys.exit(f"The stack {stack} is the stage {variables.get('STAGE')}, not {name}.")
+    deployed = {one: value for one, value in variables.items() if one in config.SETTINGS}
+    if (
+        given
+        and function == API
+        and {**given, "STAGE": name} != {one: value for one, value in deployed.items() if value}
+    ):
+        _refuse(given)
+    with stage_settings.replaced({**deployed, **dict.fromkeys(REGIONS, region())}):
+        yield
+
+
+def _variables(stack: str, function: str) -> dict[str, str]:
+    """Return the environment of a function of the stack. Exit with one line if there is none."""
+    try:
+        stacks = boto3.client("cloudformation", region_name=region())
+        found = stacks.describe_stack_resource(StackName=stack, LogicalResourceId=function)["StackResourceDetail"]
+    except ClientError as refusal:
+        if refusal.response["Error"]["Code"] != "ValidationError":
+            raise
+        reason = refusal.response["Error"]["Message"].rstrip(".")
+        sys.exit(f"{reason}, in {region()}. STACK names another stack, AWS_REGION another region.")
+    if not (name := found.get("PhysicalResourceId")):
+        sys.exit(f"The stack {stack} has no {function}: it is {found['ResourceStatus']}.")
+    functions = boto3.client("lambda", region_name=region())
+    shown = functions.get_function_configuration(FunctionName=name).get("Environment", {})
+    if "Variables" not in shown:
+        sys.exit(
+            f"Lambda does not show the settings of {name}: {shown.get('Error', {}).get('Message', 'it has none')}."
+        )
+    return dict(shown["Variables"])

@@ -1,0 +1,157 @@
+"""The role of the operator allows each call of each command, and nothing that no command needs."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.client import BaseClient
+
+from chalicelib import clock
+from chalicelib.aws.client import Client
+from chalicelib.store import merchants
+from chalicelib.store.table import update, write_one
+from infra.operator import commands as operator
+from infra.operator.reconcile import HEADER
+from infra.stack.cloudformation import deployed
+from infra.stack.operator_role import role
+from infra.stack.resources import STACK
+from tests.infra.operator.conftest import SETTINGS, Deploy
+from tests.support.certificates import an_authority
+from tests.support.iam import Permission, is_allowed_by, matches, required_permissions
+from tests.support.payers import Payer
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+(POLICY,) = role()["Properties"]["Policies"]
+STATEMENTS: list[dict[str, Any]] = POLICY["PolicyDocument"]["Statement"]
+PARTNERS = '{"Insurance": {"url": "https://insurer.example/prepare"}}'
+MOST_OF_A_POLICY = 9_000  # characters; IAM takes 10,240, and names of stacks are longer elsewhere
+Calls = list[tuple[str, str, Mapping[str, Any]]]
+# Each command with its arguments, in this order, and the lines that somebody types.
+RUNS: tuple[tuple[str, str, str], ...] = (
+    ("system-user", "--email ann@role.example --name Ann", "long enough a password"),
+    ("replace-credentials", "--email ann@role.example", "another long password"),
+    ("system-users", "", ""),
+    ("system-users", "block --email ann@role.example", ""),
+    ("system-users", "unblock --email ann@role.example", ""),
+    ("smoke-merchant", "--email smoke@role.example --system-user ann@role.example", ""),
+    ("system-users", "delete --email ann@role.example", ""),
+    ("show-secrets", "", ""),
+    ("rotate-signing", "--leaked", ""),
+    ("print-signing", "", ""),
+    ("partner-secret", "Insurance", "agreed with the partner"),
+    ("use-certificate", "--certificate {folder}/ours.pem --key {folder}/ours.key", ""),
+    ("undo-secret", "", ""),
+    ("link-card", "--email till@demo.example", "4111111111111111\n1249"),
+    ("sweep", "", ""),
+    ("rebuild-totals", "", ""),
+    ("reconcile", "--acquirer SANDBOX --date 2026-03-14 --file {folder}/host.csv", ""),
+    ("echo", "", ""),
+    ("find-login", "none", ""),
+    ("payer", "find --merchant {merchant} --email {email}", ""),
+    ("payer", "export --merchant {merchant} --email {email}", ""),
+    ("payer", "erase --merchant {merchant} --email {email} --yes", ""),
+    ("audit", "merchant#1", ""),
+    ("restore", "--at {at}", ""),
+    ("restore", "--at {at} --yes", ""),
+    ("restore", "--at {at} --delete-copies", ""),
+)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """The calls of AWS: service, operation and parameters."""
+    made: Calls = []
+    own, call = Client.call, BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
+
+    def own_noted(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        made.append((client.service.name, operation, parameters))
+        return own(client, operation, **parameters)
+
+    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+        made.append((client.meta.service_model.service_name, operation, parameters))
+        return call(client, operation, parameters)
+
+    monkeypatch.setattr(Client, "call", own_noted)
+    monkeypatch.setattr(BaseClient, "_make_api_call", noted)
+    return made
+
+
+def damage() -> None:
+    """Delete and alter transactions, and leave a stray entry in the history."""
+    tables = boto3.resource("dynamodb")
+    transactions, history = tables.Table("payments-local-transactions"), tables.Table("payments-local-history")
+    for number, item in enumerate(transactions.scan()["Items"]):
+        if number % 2:
+            transactions.delete_item(Key={"id": item["id"]})
+        else:
+            transactions.put_item(Item={**item, "gmt": 99})
+    for item in history.scan()["Items"]:  # strays are deleted
+        history.put_item(Item={**item, "at": str(item["at"]) + "0"})
+
+
+@pytest.fixture
+def payer() -> Payer:
+    """A payer with data in every table, payments that are pending, and messages that wait."""
+    payer = Payer()
+    payer.pay_everywhere()
+    logo = f"avatars/{payer.merchant}.png"
+    boto3.client("s3").put_object(Bucket=SETTINGS["BUCKET"], Key=logo, Body=b"a picture")
+    write_one(update(merchants.key(payer.till.merchant.id), "SET #avatar_key = :logo", {"logo": logo}))
+    payer.pay_cash()
+    return payer
+
+
+def test_the_role_allows_what_the_commands_call_and_nothing_else(
+    payer: Payer, deploy: Deploy, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, now = an_authority("ours"), datetime.now(UTC)
+    ours.write(tmp_path, "ours.pem")
+    (tmp_path / "ours.key").write_bytes(ours.key)
+    (tmp_path / "host.csv").write_text(",".join(HEADER) + "\n", encoding="utf-8")
+    known = {"folder": tmp_path, "at": f"{now:%Y-%m-%dT%H:%M:%SZ}", "merchant": payer.merchant, "email": payer.email}
+    stack = deploy(STACK, {**SETTINGS, "PARTNERS": PARTNERS})
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(hours=1))
+    monkeypatch.chdir(tmp_path)
+    used: list[Permission] = []
+
+    for command, arguments, typed in RUNS:
+        if command == "restore" and "--yes" in arguments:
+            damage()
+        calls.clear()
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        with suppress(SystemExit):
+            operator.main(["--stage", "dev", "--stack", stack, command, *arguments.format_map(known).split()])
+        needed = [one for call in calls for one in required_permissions(*call)]
+        assert [one for one in needed if not is_allowed_by(STATEMENTS, one)] == [], command
+        used += needed
+
+    assert {command for command, _, _ in RUNS} == set(operator.COMMANDS)
+    assert [part for part in parts() if not any(matches(part, one) for one in used)] == []
+
+
+def parts() -> Iterator[dict[str, Any]]:
+    """Yield each allowed action, and each resource, by itself. SES asks for its configuration set, if there is one."""
+    for statement in STATEMENTS:
+        if statement["Effect"] == "Allow":
+            yield from ({**statement, "Action": [action]} for action in statement["Action"])
+            named = [one for one in statement["Resource"] if "configuration-set" not in str(one)]
+            yield from ({**statement, "Resource": [resource]} for resource in named)
+
+
+def test_the_role_fits_into_an_inline_policy_and_can_be_assumed_for_the_hours_of_a_restore(sam: dict[str, Any]) -> None:
+    arn = "arn:aws:iam::123456789012:role/operators"
+    for given, trusted in ({}, "arn:aws:iam::123456789012:root"), ({"OperatorPrincipal": arn}, arn):
+        properties = deployed(sam, **given)["OperatorRole"]["Properties"]
+        assert properties["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": trusted}
+
+    assert len(json.dumps(properties["Policies"][0]["PolicyDocument"]).replace(" ", "")) < MOST_OF_A_POLICY
+    assert properties["MaxSessionDuration"] == 12 * 3600
+    assert "RoleName" not in properties, "CAPABILITY_IAM is enough"
