@@ -30,6 +30,7 @@ PSEUDO_PARAMETERS = {
     "${AWS::Region}": REGION,
     "${AWS::AccountId}": ACCOUNT_ID,
     "${AWS::StackName}": STACK,
+    "${AWS::URLSuffix}": "amazonaws.com",
 }
 TRANSACTION_ACTIONS = {
     "Put": "PutItem",

@@ -14,7 +14,8 @@ from botocore.validate import ParamValidator
 from chalicelib.settings import settings
 from infra.stack import deploy
 from infra.stack.alarms import ALARMS
-from infra.stack.deploy import QUIET_S, TRIGGERS, Change, DeployError, Deployment, given, upload
+from infra.stack.deploy import QUIET_S, TRIGGERS, Change, DeployError, Deployment, given
+from infra.stack.releases import upload
 from infra.stack.smoke import SmokeError
 
 STACK = "payments-prod"
@@ -62,7 +63,10 @@ class CloudFormation:
             self.stack = {"StackId": ID, "StackStatus": self.statuses[0]}
             self.statuses[1:] and self.statuses.pop(0)
         if self.stack is None:
-            raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
+            raise ClientError(
+                {"Error": {"Code": "ValidationError", "Message": f"Stack with id {STACK} does not exist"}},
+                "DescribeStacks",
+            )
         kept = [{"ParameterKey": name, "ParameterValue": "1"} for name in ("AlarmEmail", "ApiConcurrency", "GoneOne")]
         outputs = [{"OutputKey": "EndpointURL", "OutputValue": ADDRESS}]
         return {"Stacks": [{**self.stack, "Parameters": kept, "Outputs": outputs}]}
