@@ -20,10 +20,19 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionError, HTTPClientError  # noqa: A004  botocore's
+from botocore.parsers import ResponseParserError
 
 from infra.stack import names
 from infra.stack.package import BUILD
-from infra.stack.releases import ReleaseError, read, stored, upload, with_new_tables_unprotected
+from infra.stack.releases import (
+    ReleaseError,
+    bucket_of,
+    read,
+    stored,
+    upload,
+    with_kept_resources,
+    with_new_tables_unprotected,
+)
 from infra.stack.resources import TABLE_TYPE
 from infra.stack.smoke import SmokeError, configured, smoke, till
 
@@ -54,6 +63,8 @@ REPAIRS = {
 }
 PASSING = {"Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException"}
 SERVER_ERROR = 500
+OUT_OF_REACH = (ConnectionError, HTTPClientError, ResponseParserError)  # the last: a proxy answered
+CALL_FAILS = (BotoCoreError, ClientError, ResponseParserError)
 
 BACK = "--back"
 
@@ -168,7 +179,7 @@ class Deployment:
         self._client.execute_change_set(StackName=change.stack, ChangeSetName=name)
         try:
             return self._watched(change.stack, check if change.before else None)
-        except (BotoCoreError, ClientError, KeyboardInterrupt) as problem:
+        except (*CALL_FAILS, KeyboardInterrupt) as problem:
             message = f"{problem} The change of {change.stack} goes on without this command. {_look(change.stack)}"
             raise DeployError(message.strip()) from problem
 
@@ -243,7 +254,7 @@ class Deployment:
         for _ in range(PATIENCE):
             try:
                 return call(*words, **named)
-            except (ConnectionError, HTTPClientError):
+            except OUT_OF_REACH:
                 self._pause(PAUSE_S)
             except ClientError as problem:
                 if not _passes(problem):
@@ -301,7 +312,7 @@ class Deployment:
         """Return the reason of the first failure of the latest change, with the resource."""
         try:
             events = self._events(stack)
-        except (BotoCoreError, ClientError) as problem:
+        except CALL_FAILS as problem:
             return f"Its events cannot be read. {problem}"
         reasons = [
             (event["LogicalResourceId"], str(event.get("ResourceStatusReason", "")), event["ResourceStatus"])
@@ -386,7 +397,10 @@ def change_back(deployment: Deployment, s3: Any, stack: str, words: Sequence[str
     if not url:
         message = f"{stack} knows no release before this one. Deploy one with its own checkout: {GOING_BACK}"
         raise DeployError(message)
-    template = read(url, s3)
+    earlier = read(url, s3)
+    template = with_kept_resources(earlier, read(_values(before)[RELEASE], s3))
+    if template is not earlier:
+        url = stored(template, stack, bucket_of(url), s3)
     print(f"{stack} goes back to {url}", flush=True)
     return Change(stack, url, template, given(words, template), before, _watched_minutes())
 
@@ -411,7 +425,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if change.before and check is None:
             print("No payment is tried: SMOKE_LOGIN is not set.", flush=True)
         address = deployment.deploy(change, check)
-    except (DeployError, ReleaseError, BotoCoreError, ClientError) as problem:
+    except (DeployError, ReleaseError, *CALL_FAILS) as problem:
         sys.exit(str(problem))
     print(f"{change.stack} is at {address}")
 

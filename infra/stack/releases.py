@@ -18,6 +18,7 @@ from infra.stack.resources import TABLE_TYPE
 
 Template = dict[str, Any]
 
+KEPT = "RetainExceptOnCreate"
 FUNCTION_TYPE = "AWS::Serverless::Function"
 LEGACY_REGIONS = {None: "us-east-1", "": "us-east-1", "EU": "eu-west-1"}  # as S3 names these two
 
@@ -50,8 +51,7 @@ def stored(template: Mapping[str, Any], stack: str, bucket: str, s3: Any) -> str
 
 def read(address: str, s3: Any) -> Template:
     """Return the template at an address, whose zip is there as well. Raises ReleaseError if one of the two is gone."""
-    parts = urlsplit(address)
-    place = (parts.netloc.partition(".s3.")[0], parts.path.lstrip("/"))
+    place = (bucket_of(address), urlsplit(address).path.lstrip("/"))
     try:
         template: Template = json.loads(s3.get_object(Bucket=place[0], Key=place[1])["Body"].read())
         for place in sorted(_zips(template)):
@@ -62,6 +62,11 @@ def read(address: str, s3: Any) -> Template:
         message = f"s3://{'/'.join(place)} is gone, so this release cannot be deployed again. Deploy another one."
         raise ReleaseError(message) from problem
     return template
+
+
+def bucket_of(address: str) -> str:
+    """Return the bucket of a template."""
+    return urlsplit(address).netloc.partition(".s3.")[0]
 
 
 def _zips(template: Template) -> set[tuple[str, str]]:
@@ -85,3 +90,16 @@ def with_new_tables_unprotected(template: Template, standing: Container[str]) ->
     for name in new:
         first["Resources"][name]["Properties"]["DeletionProtectionEnabled"] = False
     return first if new else None
+
+
+def with_kept_resources(template: Template, newer: Template) -> Template:
+    """Return the template with the resources that only a newer one has, and that are kept, such as a new table.
+
+    A stack that loses one leaves it where it is. Then the next deployment of the newer template meets its name.
+    """
+    kept = {name: item for name, item in newer["Resources"].items() if item.get("DeletionPolicy") == KEPT}
+    return (
+        {**template, "Resources": {**kept, **template["Resources"]}}
+        if kept.keys() - template["Resources"]
+        else template
+    )
