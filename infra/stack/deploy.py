@@ -240,7 +240,7 @@ class Deployment:
         return [{"Arn": arn, "Type": ALARM_TYPE} for arn in arns]
 
     def _statuses(self, stack: str, *, until_clean: bool = False) -> Iterator[str]:
-        """Yield the status until the stack is at rest. After an update, CloudFormation deletes what is left over."""
+        """Yield the status until the stack is at rest. After an update, CloudFormation deletes old resources."""
         while True:
             found = self._polled(self.described, stack)
             status = str(found["StackStatus"] if found else "DELETED")

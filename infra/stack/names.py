@@ -1,4 +1,4 @@
-"""The names that a stack gives to its resources, compared with what AWS takes, before anything is created.
+"""The names that a stack gives to its resources, and the rules of AWS for them, checked before anything is created.
 
 A resource without a name of its own gets one from CloudFormation, which shortens it.
 """

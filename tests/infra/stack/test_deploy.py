@@ -76,7 +76,8 @@ class CloudFormation:
             self.stack = {"StackId": ID, "StackStatus": self.statuses[0]}
             self.statuses[1:] and self.statuses.pop(0)
         if self.stack is None:
-            raise refusal("ValidationError", f"Stack with id {STACK} does not exist")
+            missing = refusal("ValidationError", f"Stack with id {STACK} does not exist")
+            raise missing
         kept = [{"ParameterKey": name, "ParameterValue": value} for name, value in self.parameters.items()]
         outputs = [{"OutputKey": "EndpointURL", "OutputValue": ADDRESS}]
         return {"Stacks": [{**self.stack, "Parameters": kept, "Outputs": outputs}]}
