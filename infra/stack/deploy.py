@@ -53,6 +53,7 @@ ALARM_TYPE = "AWS::CloudWatch::Alarm"
 RELEASE, RELEASE_BEFORE = "Release", "ReleaseBefore"  # parameters: the addresses of templates
 FAILED_CREATION = "ROLLBACK_COMPLETE"  # no update can lead to this status: the stack was never complete
 DONE = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+STARTS = ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS")
 # The command that comes before the next deployment, by the status of the stack.
 REPAIRS = {
     "CREATE_FAILED": "rollback-stack",
@@ -156,7 +157,8 @@ class Deployment:
             raise DeployError(message)
         if status.endswith("_FAILED"):
             repair = f"aws cloudformation {REPAIRS.get(status, 'describe-stack-events')} --stack-name {change.stack}"
-            message = f"{change.stack} is {status}. {self._first_failure(change.stack)} Then {repair}: {AGAIN}"
+            failure = self._first_failure(change.stack, newest=True)
+            message = f"{change.stack} is {status}. {failure} Mend this, then run {repair} ({AGAIN})"
             raise DeployError(message)
         return change
 
@@ -169,7 +171,7 @@ class Deployment:
             self._pause(PAUSE_S)
             status = str((self._polled(self.described, stack_id) or {}).get("StackStatus", "DELETE_COMPLETE"))
         if status != "DELETE_COMPLETE":
-            message = f"{stack} cannot be deleted: it is {status}. {self._first_failure(stack_id)} {AGAIN}"
+            message = f"{stack} cannot be deleted: it is {status}. {self._first_failure(stack_id, newest=True)} {AGAIN}"
             raise DeployError(message)
 
     def _change(self, change: Change, template_url: str, check: Check | None) -> str:
@@ -271,7 +273,7 @@ class Deployment:
             for event in page["StackEvents"]:
                 found.append(event)
                 is_own = event["LogicalResourceId"] == event["StackName"]
-                if is_own and event["ResourceStatus"] in {"CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS"}:
+                if is_own and event["ResourceStatus"] in STARTS:
                     return found
             if not page.get("NextToken"):
                 return found
@@ -308,15 +310,15 @@ class Deployment:
         except ClientError as refusal:
             print(f"The update cannot be cancelled. {refusal}", flush=True)
 
-    def _first_failure(self, stack: str) -> str:
-        """Return the reason of the first failure of the latest change, with the resource."""
+    def _first_failure(self, stack: str, *, newest: bool = False) -> str:
+        """Return the reason of the first or newest failure of the latest change, with the resource."""
         try:
             events = self._events(stack)
         except CALL_FAILS as problem:
             return f"Its events cannot be read. {problem}"
         reasons = [
             (event["LogicalResourceId"], str(event.get("ResourceStatusReason", "")), event["ResourceStatus"])
-            for event in reversed(events)
+            for event in (events if newest else reversed(events))
         ]
         for name, reason, status in reasons:
             if status.endswith("_FAILED") and "cancelled" not in reason:
