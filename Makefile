@@ -142,10 +142,14 @@ package: $(STAGE_VENV) $(LAMBDA)  ## write build/sam.json and build/deployment.z
 	@$(BIN)/python -m infra.stack.package $(STAGE)
 
 # PARAMETERS are the choices of an account: PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
-deploy: $(STAGE_VENV) $(LAMBDA)  ## package a stage, deploy it, watch its alarms and try a payment. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..." WATCHED_MINUTES=15
+deploy: $(STAGE_VENV) $(if $(BACK),,$(LAMBDA))  ## package a stage, deploy it, watch its alarms and try a payment. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..." WATCHED_MINUTES=15; BACK=1 deploys the release before
+ifneq ($(BACK),)
+	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy --back $(STACK) $(PARAMETERS)
+else
 	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
 	@$(BIN)/python -m infra.stack.package $(STAGE)
 	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy $(STACK) $(CODE_BUCKET) $(PARAMETERS)
+endif
 
 clean:  ## delete all built files
 	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments

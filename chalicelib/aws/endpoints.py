@@ -55,7 +55,7 @@ class Endpoint(NamedTuple):
 def endpoint_of(service: Service) -> Endpoint:
     """Return the address of a service; raise ValueError if the environment has no plain http(s) URL for it."""
     named = os.environ.get(f"AWS_ENDPOINT_URL_{service.variable}") or os.environ.get("AWS_ENDPOINT_URL")
-    parts = urlsplit(named or f"https://{service.name}.{region()}.{_domain(region())}")
+    parts = urlsplit(named or f"https://{service.name}.{region()}.{domain(region())}")
     usual = PORTS.get(parts.scheme)
     rest = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
     if usual is None or not parts.hostname or any(rest):
@@ -67,7 +67,8 @@ def endpoint_of(service: Service) -> Endpoint:
     return Endpoint(parts.hostname, port, is_secure=parts.scheme == "https", authority=authority)
 
 
-def _domain(name: str) -> str:
+def domain(name: str) -> str:
+    """Return the end of the addresses of a region."""
     return next((domain for prefix, domain in DOMAINS.items() if name.startswith(prefix)), "amazonaws.com")
 
 

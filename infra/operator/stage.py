@@ -46,7 +46,7 @@ def settings_of(name: str | None, stack: str | None) -> SettingsOf:
             return lambda _: nullcontext()
         if given:
             _refuse(given)
-        return lambda _: stage_settings.replaced(stage_settings.read(), config.OF_AWS)
+        return lambda _: stage_settings.replaced(stage_settings.read(), "AWS_")
     if given and not all(one in os.environ for one in OF_EVERY_STAGE):
         _refuse(given)
     stack = stack or os.environ.get("STACK") or f"payments-{name}"

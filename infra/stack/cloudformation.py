@@ -1,7 +1,7 @@
 """The template as CloudFormation resolves it, with the values of parameters and the local names of resources."""
 
 import re
-from collections.abc import Callable  # noqa: TC003
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
@@ -20,7 +20,7 @@ NO_VALUE = {"Ref": "AWS::NoValue"}
 NAMES = {"AWS::KMS::Alias": "AliasName", "AWS::S3::Bucket": "BucketName", "AWS::SecretsManager::Secret": "Name"}
 
 
-def deployed(sam: dict[str, Any], **parameters: str | int) -> Resources:
+def deployed(sam: Mapping[str, Any], **parameters: str | int) -> Resources:
     """Return the resources of a deployment with these parameters; conditions and parameters are resolved."""
     template = _Template(sam, _values(sam, parameters))
     return {
@@ -30,7 +30,12 @@ def deployed(sam: dict[str, Any], **parameters: str | int) -> Resources:
     }
 
 
-def variables(sam: dict[str, Any], **parameters: str | int) -> dict[str, str]:
+def resolved(sam: Mapping[str, Any], value: Any, **parameters: str | int) -> Any:
+    """Return a value of the template with these parameters. A parameter without a default is empty."""
+    return _Template(sam, _values(sam, parameters)).resolved(value)
+
+
+def variables(sam: Mapping[str, Any], **parameters: str | int) -> dict[str, str]:
     """Return the environment of all functions, with the names of resources in place of references."""
     values = _values(sam, parameters)
     template = _Template(sam, values)
@@ -45,17 +50,17 @@ def variables(sam: dict[str, Any], **parameters: str | int) -> dict[str, str]:
     return shared
 
 
-def _values(sam: dict[str, Any], parameters: dict[str, str | int]) -> dict[str, Any]:
-    defaults = {name: parameter["Default"] for name, parameter in sam["Parameters"].items()}
-    if unknown := set(parameters) - set(defaults):
+def _values(sam: Mapping[str, Any], parameters: dict[str, str | int]) -> dict[str, Any]:
+    defaults = {name: parameter.get("Default", "") for name, parameter in sam["Parameters"].items()}
+    if unknown := set(parameters) - {*defaults, *PSEUDO_PARAMETERS}:
         message = f"The template has no parameter {', '.join(sorted(unknown))}."
         raise ValueError(message)
     return PSEUDO_PARAMETERS | defaults | parameters
 
 
 class _Template:
-    def __init__(self, sam: dict[str, Any], values: dict[str, Any]) -> None:
-        self._conditions = sam["Conditions"]
+    def __init__(self, sam: Mapping[str, Any], values: dict[str, Any]) -> None:
+        self._conditions = sam.get("Conditions", {})
         self._values = values
         self._functions: dict[str, Callable[[Any], Any]] = {
             "Fn::If": self._if,

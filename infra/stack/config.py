@@ -13,6 +13,7 @@ from typing import Any
 
 from chalicelib.settings import LOCAL, PROD, Settings
 from chalicelib.settings.iso8583 import Host
+from infra.stack.resources import definition
 from infra.stack.template import FROM_PARAMETERS
 
 FILE = ".chalice/config.json"
@@ -22,8 +23,16 @@ PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, s
 OF_A_HOST = tuple(f"ISO8583_{one.name.upper()}" for one in fields(Host))
 NOT_NAMED = {"iso8583", "public_address"}  # a group of settings, and one that the stack decides
 SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name not in NOT_NAMED), *OF_A_HOST}
-OF_AWS = "AWS_"  # names that begin with it are for the libraries of AWS
+OF_AWS = re.compile("AWS_[A-Za-z0-9_]+")  # names for the libraries of AWS
 PARAMETERS = {name: value["Ref"] for name, value in FROM_PARAMETERS["Environment"]["Variables"].items()}
+OF_THE_STACK = definition()["Globals"]["Function"]["Environment"]["Variables"]  # names of its resources
+# Lambda sets these itself, and refuses a function that sets one.
+# https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+OF_LAMBDA = re.compile(
+    "_HANDLER|_X_AMZN_TRACE_ID|LAMBDA_(TASK_ROOT|RUNTIME_DIR)|AWS_LAMBDA_(?!EXEC_WRAPPER$).*|AWS_EXECUTION_ENV"
+    "|AWS_(DEFAULT_)?REGION|AWS_ACCESS_KEY(_ID)?|AWS_SECRET_(ACCESS_)?KEY|AWS_SESSION_TOKEN"
+)
+MAX_BYTES = 4096  # of all variables of a function
 # One of these may be wrong only next to another. Each other setting is right or wrong by itself.
 OF_ACQUIRERS = {"ACQUIRERS", "ALLOW_SANDBOX", "DEFAULT_ACQUIRER", *OF_A_HOST}
 HUMP = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -89,7 +98,7 @@ def check_values(sam: dict[str, Any], project: Path, stage: str) -> None:
             found.setdefault(tuple(sorted(variables.items())), []).append(HUMP.sub("_", name).lower())
     of_functions: dict[str, list[str]] = {}  # functions by problem
     for pairs, functions in found.items():
-        for problem in _wrong_values(dict(pairs), project, {*shared, "STAGE"}):
+        for problem in (*_too_large(pairs), *_wrong_values(dict(pairs), project, {*shared, "STAGE"})):
             of_functions.setdefault(problem, []).extend(functions)
     everywhere = sum(map(len, found.values()))
     lines: list[str] = []
@@ -137,8 +146,12 @@ def _wrong_names(settings: Mapping[str, Any]) -> Iterator[str]:
     for name, value in settings.items():
         if name in PARAMETERS:
             yield f"{name} is a parameter: pass {PARAMETERS[name]} in PARAMETERS."
-        elif name not in SETTINGS and not name.startswith(OF_AWS):
-            close = get_close_matches(name.upper(), sorted(SETTINGS - PARAMETERS.keys()), n=1, cutoff=0.75)
+        elif name in OF_THE_STACK:
+            yield f"{name} is set by the stack: leave it out."
+        elif OF_LAMBDA.fullmatch(name):
+            yield f"{name} is set by Lambda, which refuses a function that sets it: leave it out."
+        elif name not in SETTINGS and not OF_AWS.fullmatch(name):
+            close = get_close_matches(name.upper(), sorted(SETTINGS - {*PARAMETERS, *OF_THE_STACK}), n=1, cutoff=0.75)
             yield f"there is no setting {name}" + (f"; there is {close[0]}." if close else ".")
         elif not isinstance(value, str):
             text = "" if value is None else json.dumps(value)
@@ -182,6 +195,14 @@ def _wrong_values(variables: Mapping[str, str], project: Path, needed: Iterable[
             is_named = any(name in problem for name in SETTINGS)
             found.append(problem if is_named else f"{' or '.join(part)}: {problem}")
     return list(dict.fromkeys(found)) or [first]
+
+
+def _too_large(variables: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield the problem of more variables than Lambda takes, with the largest one."""
+    sizes = {name: len((name + value).encode()) for name, value in variables}
+    if (size := sum(sizes.values())) > MAX_BYTES:
+        largest = max(sizes, key=lambda name: sizes[name])
+        yield f"the variables have {size} bytes, and Lambda takes {MAX_BYTES}; {largest} has {sizes[largest]}."
 
 
 def _refusal(variables: Mapping[str, str], project: Path) -> str | None:

@@ -19,7 +19,9 @@ def method_settings(app: Chalice) -> list[Template]:
     for path, entries in app.routes.items():
         kind = "Login" if path == LOGIN_PATH else "Public"
         settings += [
-            _throttle(method, "/" + path.replace("/", "~1"), kind)
+            _throttle(
+                method, path if path == "/" else "/" + path.replace("/", "~1"), kind
+            )  # as CloudFormation writes it
             for method, entry in entries.items()
             if entry.authorizer is None
         ]

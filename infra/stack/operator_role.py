@@ -63,7 +63,8 @@ def _of_tables() -> list[Statement]:
 
 
 def _of_the_key() -> list[Statement]:
-    services = [{"Fn::Sub": f"{name}.${{AWS::Region}}.${{AWS::URLSuffix}}"} for name in ("dynamodb", "s3", "secretsmanager")]
+    names = ("dynamodb", "s3", "secretsmanager")
+    services = [{"Fn::Sub": f"{name}.${{AWS::Region}}.${{AWS::URLSuffix}}"} for name in names]
     actions = ("Decrypt", "DescribeKey", "Encrypt", "GenerateDataKey*", "ReEncrypt*")
     by_service = {"kms:ViaService": services}
     granting = {"StringEquals": {"kms:ViaService": services[:1]}, "Bool": {"kms:GrantIsForAWSResource": "true"}}

@@ -29,6 +29,9 @@ PUBLIC_ADDRESS = {"Fn::If": ["HasBaseDomain", {"Fn::Sub": "https://${BaseDomain}
 LOOK = "LookFromOutside"
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 FUNCTION = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
+# Lambda refuses a function in subnets until its role may have network interfaces. A reference makes the order;
+# `DependsOn` takes no condition.
+AFTER_THE_POLICY = {"After": {"Fn::If": ["HasSubnets", {"Ref": "NetworkPolicy"}, ""]}}
 VPC = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
 
 
@@ -65,6 +68,7 @@ def _function_resources(app: Chalice) -> Template:
         }
     for name in CALLING_ACQUIRERS:
         items[name]["Properties"] |= {"VpcConfig": {"Fn::If": ["HasSubnets", VPC, {"Ref": "AWS::NoValue"}]}}
+        items[name]["Metadata"] = AFTER_THE_POLICY
     items[API]["Properties"] |= limits.reserved_concurrency("Api") | FROM_PARAMETERS
     for handler in app.builtin_auth_handlers:
         items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")

@@ -60,16 +60,21 @@ def parsed(command: str, variables: Mapping[str, str]) -> tuple[Any, str, dict[s
     operation = {xform_name(one, "-"): one for one in client.meta.service_model.operation_names}[name]
     shape = client.meta.service_model.operation_model(operation).input_shape
     members = {xform_name(one, "-"): one for one in shape.members}
+    switched_off = {f"no-{option}": name for option, name in members.items() if _is_switch(shape.members[name])}
     options = {
         members[option]: _value(shape.members[members[option]], value)
         for option, value in given.items()
-        if option not in OF_THE_CLI
-    }
+        if option not in {*OF_THE_CLI, *switched_off}
+    } | {switched_off[option]: False for option in given.keys() & switched_off.keys()}
     assert set(shape.required_members) <= set(options), command
     return client, operation, options, given.get("query", "")
 
 
+def _is_switch(shape: Shape) -> bool:
+    return shape.type_name == "boolean"
+
+
 def _value(shape: Shape, text: str) -> Any:
-    if shape.type_name == "boolean":
+    if _is_switch(shape):
         return text == ""
     return json.loads(text) if shape.type_name in {"structure", "list", "map"} else text

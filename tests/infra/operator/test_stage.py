@@ -142,9 +142,7 @@ def served(stage: str) -> Iterator[str]:
 def operated(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run a command in a shell with these variables, and none of the stage's or of AWS."""
     kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in config.SETTINGS and not name.startswith(config.OF_AWS)
+        name: value for name, value in os.environ.items() if name not in config.SETTINGS and not name.startswith("AWS_")
     }
     return subprocess.run(
         [sys.executable, "-m", "infra.operator", *arguments],

@@ -136,6 +136,29 @@ def test_a_parameter_among_the_settings_is_refused() -> None:
     assert lines(prod(SMS_COUNTRIES="ZA")) == ["SMS_COUNTRIES is a parameter: pass SmsCountries in PARAMETERS."]
 
 
+@pytest.mark.parametrize("name", resources.definition()["Globals"]["Function"]["Environment"]["Variables"])
+def test_a_setting_that_the_stack_sets_is_refused(name: str) -> None:
+    assert lines(prod(**{name: "x"})) == [f"{name} is set by the stack: leave it out."]
+
+
+@pytest.mark.parametrize(
+    "name", ["_HANDLER", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_LAMBDA_FUNCTION_NAME", "LAMBDA_TASK_ROOT"]
+)
+def test_a_setting_that_lambda_reserves_is_refused_wherever_it_stands(name: str) -> None:
+    said = f"{name} is set by Lambda, which refuses a function that sets it: leave it out."
+    file = prod()
+    file["stages"]["prod"]["lambda_functions"] = {"authorizer": {"environment_variables": {name: "x"}}}
+
+    assert lines(prod(**{name: "x"})) == [said]
+    assert lines(prod() | {"environment_variables": {name: "x"}}) == [said]
+    assert lines(file) == [f", function authorizer: {said}"]
+
+
+@pytest.mark.parametrize("name", ["AWS_MAX_ATTEMPTS", "AWS_LAMBDA_EXEC_WRAPPER", "AWS_XRAY_CONTEXT_MISSING"])
+def test_a_setting_of_the_libraries_of_aws_is_taken(name: str) -> None:
+    config.check(prod(**{name: "x"}), "prod")
+
+
 def test_a_mistyped_setting_of_a_function_is_refused() -> None:
     file = prod()
     file["stages"]["prod"]["lambda_functions"] = {"authorizer": {"environment_variables": {"AUTH_SCHEME": "Jwt"}}}

@@ -5,16 +5,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.validate import ParamValidator
 
 from chalicelib.settings import settings
 from infra.stack import deploy
 from infra.stack.alarms import ALARMS
-from infra.stack.deploy import QUIET_S, TRIGGERS, Change, DeployError, Deployment, given, upload
+from infra.stack.deploy import QUIET_S, TRIGGERS, Change, DeployError, Deployment, given
+from infra.stack.releases import read, stored, upload, with_new_tables_unprotected
 from infra.stack.smoke import SmokeError
 
 STACK = "payments-prod"
@@ -22,6 +25,13 @@ ID = f"arn:aws:cloudformation:eu-west-1:123456789012:stack/{STACK}/1"
 URL = "https://code.s3.eu-west-1.amazonaws.com/payments-prod/1.template"
 ADDRESS = "https://api.example/api/"
 TEMPLATE: dict[str, Any] = {"Parameters": {"AlarmEmail": {}, "ApiConcurrency": {}, "NewOne": {}}}
+
+
+def refusal(code: str, message: str = "No.", status: int = 400) -> ClientError:
+    return ClientError(
+        {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}},  # type: ignore[typeddict-item]
+        "DescribeStacks",
+    )
 
 
 class CloudFormation:
@@ -34,6 +44,8 @@ class CloudFormation:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.quiet_for = timedelta(seconds=QUIET_S + 1)
         self.is_executed = False
+        self.failures: list[Exception] = []  # of the next looks at the stack, after the change is executed
+        self.parameters = {"AlarmEmail": "1", "ApiConcurrency": "1", "GoneOne": "1"}
         self._model = boto3.client("cloudformation").meta.service_model
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -58,12 +70,15 @@ class CloudFormation:
         return [{"StackResourceSummaries": found}]
 
     def answer_describe_stacks(self) -> Any:
+        if self.is_executed and self.failures:
+            raise self.failures.pop(0)
         if self.is_executed:
             self.stack = {"StackId": ID, "StackStatus": self.statuses[0]}
             self.statuses[1:] and self.statuses.pop(0)
         if self.stack is None:
-            raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
-        kept = [{"ParameterKey": name, "ParameterValue": "1"} for name in ("AlarmEmail", "ApiConcurrency", "GoneOne")]
+            missing = refusal("ValidationError", f"Stack with id {STACK} does not exist")
+            raise missing
+        kept = [{"ParameterKey": name, "ParameterValue": value} for name, value in self.parameters.items()]
         outputs = [{"OutputKey": "EndpointURL", "OutputValue": ADDRESS}]
         return {"Stacks": [{**self.stack, "Parameters": kept, "Outputs": outputs}]}
 
@@ -72,6 +87,9 @@ class CloudFormation:
 
     def answer_execute_change_set(self) -> Any:
         self.is_executed = True
+
+    def answer_delete_stack(self) -> Any:
+        self.stack = None
 
     def answer_describe_stack_events(self) -> Any:
         at = datetime.now(UTC) - self.quiet_for
@@ -184,6 +202,216 @@ def test_a_new_stack_is_neither_watched_nor_tried() -> None:
     )
     assert made["Parameters"] == [{"ParameterKey": "AlarmEmail", "ParameterValue": "ops@example.com"}]
     assert trial.addresses == []
+
+
+def test_a_stack_whose_creation_failed_is_deleted_and_created_again() -> None:
+    client = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE")
+    client.stack = {"StackId": ID, "StackStatus": "ROLLBACK_COMPLETE"}
+
+    assert deployed(client, AlarmEmail="ops@example.com") == ADDRESS
+
+    assert client.sent("DeleteStack") == [{"StackName": ID}]
+    (made,) = client.sent("CreateChangeSet")
+    assert made["ChangeSetType"] == "CREATE"
+    assert made["Parameters"] == [{"ParameterKey": "AlarmEmail", "ParameterValue": "ops@example.com"}]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("UPDATE_IN_PROGRESS", "another change runs. Look at it: aws cloudformation describe-stacks"),
+        ("CREATE_IN_PROGRESS", "another change runs"),
+        ("ROLLBACK_IN_PROGRESS", "another change runs"),
+        ("DELETE_IN_PROGRESS", "another change runs"),
+        ("UPDATE_ROLLBACK_FAILED", "aws cloudformation continue-update-rollback --stack-name payments-prod"),
+        ("ROLLBACK_FAILED", "aws cloudformation delete-stack --stack-name payments-prod"),
+        ("DELETE_FAILED", "aws cloudformation delete-stack"),
+        ("CREATE_FAILED", "aws cloudformation rollback-stack"),
+        ("UPDATE_FAILED", "aws cloudformation rollback-stack"),
+    ],
+)
+def test_a_stack_that_takes_no_change_is_left_alone_and_the_next_step_is_named(status: str, said: str) -> None:
+    client = CloudFormation()
+    client.stack = {"StackId": ID, "StackStatus": status}
+
+    with pytest.raises(DeployError) as refused:
+        deployed(client)
+
+    assert said in str(refused.value)
+    assert status in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert [name for name, _ in client.calls if name not in {"DescribeStacks", "DescribeStackEvents"}] == []
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [refusal("Throttling"), refusal("InternalFailure", status=500), EndpointConnectionError(endpoint_url="https://x")],
+)
+def test_a_look_at_the_stack_that_is_throttled_or_lost_is_repeated(failure: Exception) -> None:
+    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
+    client.failures = [failure, failure]
+
+    assert deployed(client) == ADDRESS
+
+
+def test_an_expired_token_says_that_the_change_goes_on() -> None:
+    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
+    client.failures = [refusal("ExpiredToken", "The security token included in the request is expired")]
+
+    with pytest.raises(DeployError, match=r"is expired.* goes on .* aws cloudformation describe-stacks"):
+        deployed(client)
+
+
+def test_only_a_missing_stack_is_taken_for_a_new_one() -> None:
+    client = CloudFormation()
+    client.is_executed = True
+    client.failures = [refusal("ExpiredToken"), refusal("ValidationError", "1 validation error detected")]
+
+    for _ in range(2):
+        with pytest.raises(ClientError):
+            Deployment(client).described(STACK)
+
+
+def test_new_tables_are_protected_when_they_stand() -> None:
+    client = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE", "UPDATE_COMPLETE", is_new=True)
+    change = Change(STACK, URL, TEMPLATE, {}, None, 15, first_url="https://first")
+
+    assert Deployment(client, pause=lambda _: None).deploy(change, Trial("no trial")) == ADDRESS
+
+    made = client.sent("CreateChangeSet")
+    assert [(one["TemplateURL"], one["ChangeSetType"]) for one in made] == [
+        ("https://first", "CREATE"),
+        (URL, "UPDATE"),
+    ]
+    assert [one["RollbackConfiguration"]["MonitoringTimeInMinutes"] for one in made] == [0, 0]
+
+
+def test_only_tables_that_do_not_stand_are_created_without_protection() -> None:
+    template = {
+        "Resources": {
+            name: {"Type": "AWS::DynamoDB::Table", "Properties": {"DeletionProtectionEnabled": True}}
+            for name in ("Old", "New")
+        }
+    }
+
+    first = with_new_tables_unprotected(template, {"Old"})
+
+    assert first
+    assert [one["Properties"]["DeletionProtectionEnabled"] for one in first["Resources"].values()] == [True, False]
+    assert with_new_tables_unprotected(template, {"Old", "New"}) is None
+
+
+RELEASES: dict[str, Any] = {"Parameters": {"Release": {}, "ReleaseBefore": {}}}
+
+
+@pytest.mark.parametrize(
+    ("known", "url", "sent"),
+    [
+        ({}, "2", ("2", "")),
+        ({"Release": "1", "ReleaseBefore": ""}, "2", ("2", "1")),
+        ({"Release": "2", "ReleaseBefore": "1"}, "2", ("2", "1")),  # only a parameter changes
+        ({"Release": "2", "ReleaseBefore": "1"}, "1", ("1", "2")),  # the way back, and then forward again
+    ],
+)
+def test_the_stack_remembers_the_release_before(known: dict[str, str], url: str, sent: tuple[str, str]) -> None:
+    client = CloudFormation("UPDATE_COMPLETE")
+    client.parameters = known
+    deployment = Deployment(client, pause=lambda _: None)
+
+    deployment.deploy(Change(STACK, url, RELEASES, {}, deployment.described(STACK), 0), None)
+
+    (made,) = client.sent("CreateChangeSet")
+    assert [one["ParameterValue"] for one in made["Parameters"]] == list(sent)
+
+
+def release(bucket: str, s3: Any, *names: str) -> tuple[str, str]:
+    """Store a template with these tables. Return its address and the key of its zip."""
+    key = f"{'-'.join(names)}.zip"
+    s3.put_object(Bucket=bucket, Key=key, Body=b"zip")
+    function = {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": f"s3://{bucket}/{key}"}}
+    table = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "RetainExceptOnCreate", "Properties": {}}
+    template = {**RELEASES, "Resources": {"Api": function, **dict.fromkeys(names, table)}}
+    return stored(template, STACK, bucket, s3), key
+
+
+def gone_back(client: CloudFormation, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    real = boto3.client
+    monkeypatch.setattr(boto3, "client", lambda name: client if name == "cloudformation" else real(name))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    deploy.main(["--back", STACK])
+    (made,) = client.sent("CreateChangeSet")
+    return made
+
+
+def test_going_back_deploys_the_very_template_of_the_release_before(
+    moto: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del moto
+    s3, bucket = boto3.client("s3"), settings().bucket
+    (before, zip_key), (now, _) = release(bucket, s3, "Old"), release(bucket, s3)
+    client = CloudFormation("UPDATE_COMPLETE")
+    client.parameters = {"Release": now, "ReleaseBefore": before}
+
+    made = gone_back(client, monkeypatch)
+
+    assert made["TemplateURL"] == before
+    assert [one["ParameterValue"] for one in made["Parameters"]] == [before, now]
+    assert made["RollbackConfiguration"]["RollbackTriggers"]
+    s3.delete_object(Bucket=bucket, Key=zip_key)
+    with pytest.raises(SystemExit, match=r"Old\.zip is gone"):
+        gone_back(client, monkeypatch)
+
+
+def test_going_back_keeps_a_table_that_only_the_new_release_has(moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    del moto
+    s3, bucket = boto3.client("s3"), settings().bucket
+    (before, _), (now, _) = release(bucket, s3, "Old"), release(bucket, s3, "Old", "New")
+    client = CloudFormation("UPDATE_COMPLETE")
+    client.parameters = {"Release": now, "ReleaseBefore": before}
+
+    template = read(gone_back(client, monkeypatch)["TemplateURL"], s3)
+
+    assert template["Resources"].keys() == {"Api", "Old", "New"}
+    assert template["Resources"]["Api"]["Properties"]["CodeUri"].endswith("/Old.zip")
+
+
+def test_a_stack_without_a_release_before_says_so(moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    del moto
+    with pytest.raises(SystemExit, match="payments-prod knows no release before this one"):
+        gone_back(CloudFormation(), monkeypatch)
+
+
+def test_the_first_upgrade_stores_the_template_that_the_stack_does_not_know(
+    moto: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del moto
+    (tmp_path / "deployment.zip").write_bytes(b"zip")
+    (tmp_path / "sam.json").write_text(json.dumps({**RELEASES, "Resources": {}}))
+    monkeypatch.setattr(deploy, "BUILD", tmp_path)
+    client, s3, bucket = CloudFormation(), boto3.client("s3"), settings().bucket
+    address, _ = release(bucket, s3, "Old")
+    monkeypatch.setattr(
+        CloudFormation, "answer_get_template", lambda _: {"TemplateBody": read(address, s3)}, raising=False
+    )
+
+    change = deploy.new_change(Deployment(client), s3, STACK, bucket, [])
+
+    assert change.current_url == address
+
+
+@pytest.mark.parametrize(
+    ("location", "host"),
+    [
+        ("cn-north-1", "code.s3.cn-north-1.amazonaws.com.cn"),
+        ("eu-west-1", "code.s3.eu-west-1.amazonaws.com"),
+        ("EU", "code.s3.eu-west-1.amazonaws.com"),
+        (None, "code.s3.us-east-1.amazonaws.com"),
+    ],
+)
+def test_a_template_has_the_address_of_its_bucket_in_every_region(location: str | None, host: str) -> None:
+    s3 = Mock(get_bucket_location=lambda Bucket: {"LocationConstraint": location})  # noqa: ARG005, N803
+
+    assert urlsplit(stored({}, STACK, "code", s3)).netloc == host
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def throttles(sam: dict[str, Any], **parameters: int) -> dict[tuple[str, str], t
 
 
 def throttled_as(endpoint: Any) -> tuple[str, str]:
-    return endpoint.method, "/" + endpoint.path.replace("/", "~1")
+    return endpoint.method, "/" + endpoint.path.replace("/", "~1") if endpoint.path != "/" else "/"
 
 
 @pytest.mark.parametrize("endpoint", PUBLIC, ids=lambda endpoint: endpoint.name)

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
-from infra.stack import resources, template
+from infra.stack import names, resources, template
+from infra.stack.cloudformation import deployed
 from infra.stack.package import ROOT
+from tests.infra.stack.creation_order import created_before
 
 LINTER = ROOT / ".engines" / "cfn-lint" / "bin" / "cfn-lint"
 APP = importlib.import_module("app").app
@@ -147,3 +150,44 @@ def test_the_functions_that_call_acquirers_can_stand_in_subnets(sam: dict[str, A
     for name in placed:
         assert functions[name]["VpcConfig"] == {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}
         assert functions[name]["Role"]["Fn::GetAtt"][0] in {role["Ref"] for role in roles}
+        assert "NetworkPolicy" in created_before(deployed(sam, SubnetIds="a", SecurityGroupIds="b"))[name]
+        assert "NetworkPolicy" not in created_before(deployed(sam))[name]
+
+
+def test_no_name_is_kept_by_a_creation_that_is_rolled_back(sam: dict[str, Any]) -> None:
+    kept = {name for name, item in sam["Resources"].items() if item.get("DeletionPolicy") == "Retain"}
+
+    assert kept == {"GatewayAccount", "GatewayLogsRole"}  # without a name; other stages of the account use the role
+
+
+def test_each_name_that_has_the_stacks_name_is_compared_with_what_aws_takes(sam: dict[str, Any]) -> None:
+    for logical, item in sam["Resources"].items():
+        for name, value in item["Properties"].items():
+            if name.endswith("Name") and "AWS::StackName" in json.dumps(value):
+                assert names.RULES[item["Type"]].name == name, logical
+
+
+@pytest.mark.parametrize(
+    ("stack", "said"),
+    [
+        ("payments-prod", ""),
+        ("p" * 44, ""),
+        ("p" * 45, "has 64 characters, and AWS takes 63: name the stack with at most 44."),
+        ("Payments", "must be lower case"),
+        ("payments_prod", "is no name of a stack"),
+        ("1payments", "is no name of a stack"),
+    ],
+)
+def test_a_name_that_aws_does_not_take_is_found_before_anything_is_created(
+    stack: str, said: str, sam: dict[str, Any]
+) -> None:
+    found = names.problems(sam, stack)
+
+    assert bool(found) == bool(said)
+    assert said in "".join(found)
+
+
+def test_each_address_and_arn_is_one_of_its_partition(sam: dict[str, Any]) -> None:
+    found = re.findall(r'"([^" ]*(?:arn:aws|amazonaws\.com)[^" ]*)"', json.dumps(sam))
+
+    assert set(found) == {f"{name}.amazonaws.com" for name in ("apigateway", "cloudwatch", "lambda")}  # also in China
