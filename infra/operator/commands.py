@@ -33,7 +33,7 @@ from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
+from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonyms, seal, signing
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key
@@ -46,7 +46,8 @@ from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, table_name
 from infra.local import scheduler, stage_clock
-from infra.operator import stage_secret
+from infra.operator import digest_key, stage_secret
+from infra.operator.digest_key import rotate_digest_command
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
@@ -184,7 +185,7 @@ def _read_secret(prompt: str) -> Secret:
 
 
 def _show_secrets_command(_: argparse.Namespace) -> None:
-    print("\n".join(stage_secret.described()))
+    print("\n".join([*stage_secret.described(), digest_key.described()]))
 
 
 def _rotate_signing_command(options: argparse.Namespace) -> None:
@@ -278,7 +279,7 @@ def _find_login_command(options: argparse.Namespace) -> None:
     pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
     for page in pages:
         for item in page["Items"]:
-            if pseudonym(LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:
+            if "agent_id" in item and options.digest in pseudonyms(LOGIN, item["email"]["S"]):
                 login = decode(Login, item)  # type: ignore[arg-type]  # it has only numbers and texts
                 print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
                 return
@@ -342,6 +343,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--certificate": {"required": True, "type": Path, "help": "PEM file"},
             "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
         },
+    ),
+    "rotate-digest": (
+        "make a new digest key, and the stored digests again with it",
+        rotate_digest_command,
+        {"--again": {"action": "store_true", "help": "make another key within a day of the last one"}},
     ),
     "undo-secret": (
         "return to the secrets before the latest change",

@@ -109,7 +109,7 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         count = erase(merchant, address, found, now)
     except UnfinishedError:
         sys.exit("Requests kept changing these payments: run the command again to finish.")
-    log("payer_erased", user=_user(), merchant=merchant.id, transactions=count)
+    log("payer_erased", user=user(), merchant=merchant.id, transactions=count)
     print(f"Erased the payer's data in {_text_of(count, merchant)}.")
     print(BACKUPS.format(until=(now + BACKUP).date()))
 
@@ -121,7 +121,7 @@ def _answer(question: str) -> str:
         return ""
 
 
-def _user() -> str:
+def user() -> str:
     """Return the name of the operating system's user, or the number of a user without a name."""
     number = os.getuid()
     try:
