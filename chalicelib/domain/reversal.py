@@ -429,8 +429,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
-    returned = _returned(order, original)
-    taxes = _taxes(returned, original, amount_minor)
+    taxes = _taxes(returned := _returned(order, original), original, amount_minor)
     gives_back = returned.quantities | named(taxes, original.tax_amounts)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(

@@ -51,7 +51,7 @@ def _use_secrets(folder: DataFolder) -> None:
     if folder.secret is None:
         _store_secrets(folder)
     for name, text in ((SECRET, folder.secret), (DIGEST_KEYS, folder.digest_keys)):
-        boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text)
+        boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text or "{}")
 
 
 def _use_files(folder: DataFolder) -> None:

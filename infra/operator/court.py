@@ -138,7 +138,9 @@ def _hold(reference: str, until: str | None, found: list[Transaction], now: date
         sys.exit("No stored transaction matches: nothing is held.")
     holds.place(reference, [one.id for one in found], last, user(), now)
     log("court_hold_placed", user=user(), transactions=len(found))
-    late = [one.id for one in read_all([transactions.key(one.id) for one in found], for_list=True) if one and one.erasure]
+    late = [
+        one.id for one in read_all([transactions.key(one.id) for one in found], for_list=True) if one and one.erasure
+    ]
     print(f"{len(found)} transactions are held by {reference}. Later ones are not: run the command again for them.")
     if late:
         sys.exit(f"The payer's data was erased before, in whole or in part: {' '.join(late)}")
@@ -148,11 +150,9 @@ def _hold(reference: str, until: str | None, found: list[Transaction], now: date
 
 
 def _order(options: argparse.Namespace) -> Order:
-    named = list(options.merchant or ())
-    for wanted, key in ((options.agent, agents.key), (options.terminal, merchants.terminal_key)):
-        if wanted is not None and not named:
-            found = read(key(wanted))  # type: ignore[operator]
-            named = [found.client_id] if found else []
+    agent = read(agents.key(options.agent)) if options.agent is not None else None
+    terminal = read(merchants.terminal_key(options.terminal)) if options.terminal is not None else None
+    named = list(dict.fromkeys(options.merchant or (one.client_id for one in (agent, terminal) if one)))
     ids = tuple(dict.fromkeys(one.strip().upper() for one in options.transaction or ()))
     if bool(ids) == bool(named):
         sys.exit("Name transactions by --transaction, or a merchant, an agent or a terminal that is stored.")
@@ -193,7 +193,7 @@ def _found(order: Order) -> tuple[list[Found], list[str]]:
     payments, lost = _records(more)
     payments |= {one: record for one, record in records.items() if not record.is_reversal}
     reversals, unread = _records(dict.fromkeys(_reversals_of(payments.values(), records), "its payment"))
-    how |= more | {one: "its payment" for one in reversals.keys() - how.keys()}
+    how |= more | dict.fromkeys(reversals.keys() - how.keys(), "its payment")
     together = {**records, **payments, **reversals}
     ordered = sorted(together.values(), key=lambda one: (one.original.id or one.id, one.is_reversal, one.created_at))
     return [Found(one, how[one.id]) for one in ordered], [*missing, *lost, *unread]

@@ -91,7 +91,7 @@ class Erased(Record):
 
 
 def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> Erased:
-    """Erase the payer's data in these families and in notes, except what an order holds. A note may be about it."""
+    """Erase the payer's data in these families and in notes. With a held family, all notes stay."""
     notes = [] if any(family.holds for family in found) else payer_records.notes_of(merchant, address)
     for note in notes:
         key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})

@@ -71,7 +71,9 @@ def place(reference: str, ids: Sequence[str], until: date | None, author: str, n
     for one in ids:
         with suppress(AlreadyExistsError):  # the record is lost: the audit still names it
             mark = {"reference": frozenset({reference})}
-            write_one(update(transactions.key(one), "ADD #holds :reference", mark, condition="attribute_exists(#phase)"))
+            write_one(
+                update(transactions.key(one), "ADD #holds :reference", mark, condition="attribute_exists(#phase)")
+            )
 
 
 def lift(hold: Hold, author: str, now: datetime) -> None:

@@ -147,9 +147,7 @@ def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransac
             marks[root] |= references
     found = [(root, *reversals[root]) for root in wanted]
     unreplaced = {None, Erasure.BEGUN}
-    return [
-        Family(ids, any(erasures.get(one) in unreplaced for one in ids), frozenset(marks[ids[0]])) for ids in found
-    ]
+    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids), frozenset(marks[ids[0]])) for ids in found]
 
 
 def _transactions(merchant: Merchant, now: datetime) -> Iterator[SeenTransaction]:

@@ -99,7 +99,7 @@ def test_a_card_is_asked_for_and_compared_with_each_payment(
     assert ids_in(of("4111110000001111")) == set()
     assert ids_in(of(typed, "--to", f"{now() - timedelta(days=2):%Y-%m-%d}")) == set()
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PAN}1234567\n"))
-    with pytest.raises(SystemExit, match="^A card number of 12 to 19 digits is expected.$"):
+    with pytest.raises(SystemExit, match=r"^A card number of 12 to 19 digits is expected\.$"):
         court("export", "--merchant", payer.merchant, "--card")
 
 
@@ -128,7 +128,7 @@ def test_a_hold_stops_an_erasure_until_it_is_lifted(capsys: pytest.CaptureFixtur
     before = [stored_transaction(one.id) for one in (held, back, later)]
 
     for _ in range(2):
-        with pytest.raises(SystemExit, match="^Not erased, because an order holds them: 3 transactions"):
+        with pytest.raises(SystemExit, match=r"^Not erased, because an order holds them: 3 transactions"):
             payer.erase()
         assert [stored_transaction(one.id) for one in (held, back, later)] == before
         assert stored_transaction(free.id).erasure is Erasure.DONE
@@ -146,7 +146,7 @@ def test_a_hold_stops_an_erasure_until_it_is_lifted(capsys: pytest.CaptureFixtur
         court("lift")
 
 
-def test_a_hold_ends_after_its_last_day(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hold_ends_after_its_last_day() -> None:
     payer = Payer()
     paid = payer.pay_cash()
     for until in (now() + timedelta(days=1), now() - timedelta(days=2)):
@@ -154,7 +154,6 @@ def test_a_hold_ends_after_its_last_day(monkeypatch: pytest.MonkeyPatch) -> None
         if until > now():
             with pytest.raises(SystemExit, match="an order holds"):
                 payer.erase()
-    del monkeypatch
 
     payer.erase()
 
