@@ -5,7 +5,7 @@ The number, CVV2, track and TLV are Secrets from the first line to the acquirer.
 
 import calendar
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime
 
@@ -133,16 +133,16 @@ def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
     return standing == (agent_id, CARD_ACTIVE, VERIFIED, False) and not is_expired(card.details.exp, today)
 
 
-def is_another(payment: Transaction, digest: str | None, linked_id: int | None) -> bool:
-    """Return whether a request names another card than the payment's: by the digest of its number, or a linked ID.
+def is_another(payment: Transaction, digests: Collection[str], linked_id: int | None) -> bool:
+    """Return whether a request names another card than the payment's: by the digests of its number, or a linked ID.
 
     A request without a readable card has neither.
     """
-    if digest is None and linked_id is None:
+    if not digests and linked_id is None:
         return False
     if payment.input_type is InputType.LINKED_CARD:
         return linked_id != payment.card_entry.linked_id
-    return digest not in (None, payment.card_entry.digest)
+    return bool(digests) and payment.card_entry.digest not in digests
 
 
 def brand_of(pan: str) -> str | None:

@@ -4,7 +4,7 @@ The module calls nothing but the given function, by which an acquirer refuses a 
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -56,6 +56,8 @@ class PaymentOrder(Record):
     amount: Decimal
     raw_request: str
     card_identity: str = ""  # distinguishes cards without showing them; see `fingerprint`
+    earlier_identities: tuple[str, ...] = ()  # of its card, under other digest keys
+    forms: Callable[[Iterable[str]], Collection[str]] = frozenset  # in which a fingerprint may be stored
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
@@ -92,9 +94,9 @@ class PaymentOrder(Record):
         currency, acquirer = stored.currency.code, stored.acquirer
         if self.currency not in (None, currency) or self.acquirer not in (None, acquirer):
             return False
-        spellings = product((currency, None), (acquirer, None))
-        equal = (replace(self, currency=one, acquirer=other) for one, other in spellings)
-        return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
+        spellings = product((currency, None), (acquirer, None), (self.card_identity, *self.earlier_identities))
+        equal = (replace(self, currency=one, acquirer=other, card_identity=card) for one, other, card in spellings)
+        return stored.fingerprint in self.forms(fingerprint(order, agent_id) for order in equal)
 
 
 class Till(Record):
@@ -120,7 +122,8 @@ def fingerprint_of(*content: object) -> str:
 def fingerprint(order: PaymentOrder, agent_id: int) -> str:
     """Return the fingerprint of a payment. It covers the business content, not the device or the time.
 
-    The order's `card_identity` is a keyed digest of the card's number, or the ID of a linked card.
+    The order's `card_identity` is a keyed digest of the card's number, or the ID of a linked card. The mark of the
+    digest's key ("2.") begins the fingerprint.
     """
     content = (
         agent_id,
@@ -131,7 +134,8 @@ def fingerprint(order: PaymentOrder, agent_id: int) -> str:
         order.particulars.ext_id or "",
         order.card_identity,
     )
-    return fingerprint_of(*content)
+    mark, dot, _ = order.card_identity.rpartition(".")
+    return f"{mark}{dot}{fingerprint_of(*content)}"
 
 
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:

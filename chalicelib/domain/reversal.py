@@ -4,7 +4,7 @@ The module also checks the card of a reversal and recognises repeated requests. 
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -215,7 +215,7 @@ def offers(original: Transaction, now: datetime) -> Offers:
     )
 
 
-Digest = Callable[[Secret], str]  # a card number's digest, as stored with the payment
+Digests = Callable[[Secret], Collection[str]]  # of a card number, in every form that the payment may have
 OTHER_CARD = "It is not the card of the payment."
 
 
@@ -245,7 +245,7 @@ class CheckedCard(Record):
 
 
 def check_card(
-    sent: SentCard | None, original: Transaction, digest: Digest, *, input_type: int | None = None
+    sent: SentCard | None, original: Transaction, digests: Digests, *, input_type: int | None = None
 ) -> CheckedCard:
     """Return the card of a reversal, read as in a payment. It may have expired since.
 
@@ -266,7 +266,7 @@ def check_card(
         findings += (Finding("linked_card_id", Check.CONTRADICTION, message),)
     if card is None:
         return CheckedCard(findings=findings)
-    is_other = is_another(original, digest(card.pan), None)
+    is_other = is_another(original, digests(card.pan), None)
     if is_other:
         findings += (_other(_number_field(way)),)
     return CheckedCard(card, findings, is_other)
@@ -429,8 +429,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
-    returned = _returned(order, original)
-    taxes = _taxes(returned, original, amount_minor)
+    taxes = _taxes(returned := _returned(order, original), original, amount_minor)
     gives_back = returned.quantities | named(taxes, original.tax_amounts)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
@@ -463,6 +462,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         warnings=(),
         auto_cancel_id=None,
         erasure=None,
+        holds=frozenset(),
         claimed_at=None,
     )
     check_size(begun, original)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from hmac import compare_digest
 from typing import TypeGuard
 
 from chalicelib.domain.agent import ACTIVE, Caller, Login
@@ -120,13 +119,16 @@ def new_secret_key() -> Secret:
 
 
 def session_digest(secret: Secret) -> str:
-    """Return the digest under which a session is stored. It ignores the case of the session's ID."""
-    return secrets.keyed_digest(Secret(secret.reveal().lower()))
+    """Return the digest under which a session is stored. It ignores the case of the session's ID.
+
+    An ID has 122 random bits: with a known digest key it cannot be guessed either, so no rotation ends a session.
+    """
+    return secrets.lasting_digest(Secret(secret.reveal().lower()))
 
 
 def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:
-    digest = secrets.keyed_digest(secret)  # also for an unknown login, which must take as long
-    return login is not None and login.key_digest is not None and compare_digest(login.key_digest, digest)
+    stored = (login.key_digest if login else None) or ""  # also for an unknown login, which must take as long
+    return secrets.is_digest_of(stored, secret) and login is not None
 
 
 def _session_of(login: Login | None, secret: Secret, now: datetime) -> Session | None:

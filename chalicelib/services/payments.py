@@ -13,12 +13,11 @@ from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
-from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction, Warned
 from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.gateways.secrets import card_digest, keyed_digest
+from chalicelib.gateways.secrets import card_digest, card_digests, card_identities, in_every_form
 from chalicelib.log import log
 from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
@@ -75,12 +74,12 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
 
 def identified(order: PaymentOrder) -> PaymentOrder:
     """Return the order with the identity of its card."""
-    card_identity = ""
     if order.card is not None:
-        card_identity = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
-    elif order.linked_card_id is not None:
-        card_identity = f"linked:{order.linked_card_id}"
-    return replace(order, card_identity=card_identity)
+        identity, *earlier = card_identities(order.card.pan)
+        return replace(order, card_identity=identity, earlier_identities=tuple(earlier), forms=in_every_form)
+    if order.linked_card_id is not None:
+        return replace(order, card_identity=f"linked:{order.linked_card_id}")
+    return order
 
 
 def _terminal_in(loaded: Admitted) -> Terminal | None:
@@ -210,8 +209,8 @@ def _replay(
     """
     agent = loaded.agent
     if order.names_card and permissions.can_see_transaction(agent, stored.client_id, stored.agent.id):
-        digest = card_digest(stored.id, order.card.pan) if order.card else None
-        wrong_cards.count(stored, agent, now, is_wrong=is_another(stored, digest, order.linked_card_id))
+        digests = card_digests(stored.id, order.card.pan) if order.card else ()
+        wrong_cards.count(stored, agent, now, is_wrong=is_another(stored, digests, order.linked_card_id))
     if order.card_findings:
         raise invalid(*order.card_findings)
     return idempotency.add_signature(replay(stored, _repeatable(order, loaded), now), files, now)

@@ -10,7 +10,7 @@ from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox, SendingRequest
 from chalicelib.domain.transaction import ReceiptAddresses, ReceiptContent, Transaction, language_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.gateways.secrets import pseudonym
+from chalicelib.gateways.secrets import pseudonym, pseudonyms
 from chalicelib.phone_numbers import sms_country
 from chalicelib.receipts.content import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
@@ -116,13 +116,13 @@ def send_later(
     merchant = loaded.merchant_of(transaction.client_id)
     country = merchant.country_code if merchant else ""
     wanted = body.addresses_in(country)
-    digest = _digest(transaction, wanted)
+    named = _named(transaction, wanted)
     if own and (first := loaded.read(own)):
-        return _replay(first, digest), True
+        return _replay(first, named), True
     _check_has_receipt(transaction)
 
     def writes(limited: ReceiptContent) -> list[Write]:
-        once = [outbox_store.put_request(own, digest, limited.withheld, now)] if own else []
+        once = [outbox_store.put_request(own, pseudonym(KIND, named), limited.withheld, now)] if own else []
         messages = receipts_for(replace(transaction, receipt=limited), now, occasion=new_guid())
         return [*once, *(outbox_store.put(replace(one, language=limited.language)) for one in messages)]
 
@@ -131,7 +131,7 @@ def send_later(
     try:
         sent = within_limits(content, transaction.client_id, caller.agent_id, now, country, writes=writes)
     except AlreadyExistsError:  # an equal request stored it a moment before
-        return _replay(own and read(own), digest), True
+        return _replay(own and read(own), named), True
     return sent.withheld, False
 
 
@@ -142,15 +142,18 @@ def _check_has_receipt(transaction: Transaction) -> None:
         raise ServiceError(ErrorCode.ORIGINAL_UNFINISHED, "The transaction moved no money: it has no receipt.")
 
 
-def _digest(transaction: Transaction, wanted: ReceiptAddresses) -> str:
-    """Return the keyed digest of a request: no address can be read from it."""
-    return pseudonym("receipt", "\x1f".join((transaction.id, *sorted(one.lower() for one in wanted.all))))
+KIND = "receipt"  # of the pseudonyms of requests: no address can be read from one
 
 
-def _replay(first: SendingRequest | None, digest: str) -> tuple[str, ...]:
+def _named(transaction: Transaction, wanted: ReceiptAddresses) -> str:
+    """Return a text that is equal for equal requests."""
+    return "\x1f".join((transaction.id, *sorted(one.lower() for one in wanted.all)))
+
+
+def _replay(first: SendingRequest | None, named: str) -> tuple[str, ...]:
     """Return the withheld paths of the request that used a key first. Raise 301 while it is unreadable."""
     if first is None:
         raise ServiceError(ErrorCode.IN_PROGRESS)
-    if first.digest != digest:
+    if first.digest not in pseudonyms(KIND, named):
         raise ServiceError(ErrorCode.ID_REUSED)
     return first.withheld

@@ -16,7 +16,7 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.gateways.secrets import card_digest
+from chalicelib.gateways.secrets import card_digests
 from chalicelib.record import Record
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes, wrong_cards
@@ -48,7 +48,7 @@ def reverse(
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = body.with_card_number_in_card_only().to_domain(endpoint)
     order = reversal.with_amount_of_lines(order, original)
-    card = check_card(order.card, original, partial(card_digest, original.id), input_type=order.input_type)
+    card = check_card(order.card, original, partial(card_digests, original.id), input_type=order.input_type)
     if order.card is not None:
         wrong_cards.count(original, loaded.agent, now, is_wrong=card.is_other)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):

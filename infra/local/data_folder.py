@@ -1,7 +1,7 @@
 """The folder in which a local stage keeps its data between runs.
 
 `tables/` is the database of DynamoDB Local, and `files/` has the objects of the bucket. `stage.json` has the KMS key
-that encrypts the agents' secret keys, and the stage's secret: the tables are useless without them. It also has how far
+that encrypts the agents' secret keys, and the stage's secrets: the tables are useless without them. It also has how far
 the clock is ahead. The files are readable only by the user of the stage.
 """
 
@@ -79,9 +79,14 @@ class DataFolder:
         """Record that the demo data is complete."""
         self._store({**self._document, "seeded": True})
 
-    def store_secret(self, text: str) -> None:
-        """Store the document in Secrets Manager."""
-        self._store({**self._document, "secret": text})
+    @property
+    def digest_keys(self) -> str:
+        """The document with the digest keys; without any before the first rotation."""
+        return str(self._document.get("digest_keys") or "{}")
+
+    def store_secret(self, text: str, digest_keys: str = "{}") -> None:
+        """Store the documents in Secrets Manager."""
+        self._store({**self._document, "secret": text, "digest_keys": digest_keys})
 
     def store_file(self, name: str, content: bytes) -> None:
         """Store an object of the bucket."""

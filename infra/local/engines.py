@@ -169,10 +169,11 @@ def _create_resources() -> None:
 def _create_secrets() -> None:
     client = boto3.client("secretsmanager")
     for secret in resources.properties_of(resources.SECRET_TYPE):
-        key = secret["GenerateSecretString"]["GenerateStringKey"]
-        value = client.get_random_password(PasswordLength=64, ExcludePunctuation=True)["RandomPassword"]
-        name = resources.physical_name(secret["Name"], STACK)
-        client.create_secret(Name=name, SecretString=json.dumps({key: value}))
+        text = secret.get("SecretString")
+        if text is None:
+            value = client.get_random_password(PasswordLength=64, ExcludePunctuation=True)["RandomPassword"]
+            text = json.dumps({secret["GenerateSecretString"]["GenerateStringKey"]: value})
+        client.create_secret(Name=resources.physical_name(secret["Name"], STACK), SecretString=text)
 
 
 @contextlib.contextmanager

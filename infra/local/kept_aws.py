@@ -1,6 +1,6 @@
-"""Data of moto that a folder keeps: the KMS key, the stage's secret and the objects of the bucket.
+"""Data of moto that a folder keeps: the KMS key, the stage's secrets and the objects of the bucket.
 
-Without the same key, the secret keys of agents cannot be decrypted. Without the same secret, no secret key, session or
+Without the same key, the secret keys of agents cannot be decrypted. Without the same secrets, no secret key, session or
 JSON web token is accepted. E-mails and messages are not kept.
 """
 
@@ -17,14 +17,15 @@ from moto.secretsmanager.models import SecretsManagerBackend
 from infra.local import engines
 from infra.local.data_folder import DataFolder
 
+SECRET, DIGEST_KEYS = (engines.environment()[name] for name in ("SECRET_ID", "DIGEST_SECRET_ID"))
 SECRET_WRITERS = ("put_secret_value", "update_secret", "update_secret_version_stage")
 
 
 @contextlib.contextmanager
 def kept_in(folder: DataFolder) -> Iterator[None]:
-    """Give moto the key, secret and objects of the folder. Store changes in the folder until the block ends."""
+    """Give moto the key, secrets and objects of the folder. Store changes in the folder until the block ends."""
     _use_key(folder)
-    _use_secret(folder)
+    _use_secrets(folder)
     _use_files(folder)
     engines.clear_caches()
     with contextlib.ExitStack() as stack:
@@ -46,13 +47,11 @@ def _use_key(folder: DataFolder) -> None:
     client.update_alias(AliasName=engines.environment()["KEY_ID"], TargetKeyId=folder.key_id)
 
 
-def _use_secret(folder: DataFolder) -> None:
+def _use_secrets(folder: DataFolder) -> None:
     if folder.secret is None:
-        folder.store_secret(_current_secret())
-    else:
-        boto3.client("secretsmanager").put_secret_value(
-            SecretId=engines.environment()["SECRET_ID"], SecretString=folder.secret
-        )
+        _store_secrets(folder)
+    for name, text in ((SECRET, folder.secret), (DIGEST_KEYS, folder.digest_keys)):
+        boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text or "{}")
 
 
 def _use_files(folder: DataFolder) -> None:
@@ -65,15 +64,16 @@ def _use_files(folder: DataFolder) -> None:
 def _storing_secret(write: Callable[..., Any], folder: DataFolder) -> Callable[..., Any]:
     def write_and_store(*args: Any, **kwargs: Any) -> Any:
         result = write(*args, **kwargs)
-        folder.store_secret(_current_secret())
+        _store_secrets(folder)
         return result
 
     return write_and_store
 
 
-def _current_secret() -> str:
-    secret = boto3.client("secretsmanager").get_secret_value(SecretId=engines.environment()["SECRET_ID"])
-    return secret["SecretString"]
+def _store_secrets(folder: DataFolder) -> None:
+    client = boto3.client("secretsmanager")
+    texts = (client.get_secret_value(SecretId=name)["SecretString"] for name in (SECRET, DIGEST_KEYS))
+    folder.store_secret(*texts)
 
 
 def _storing_file(put: Callable[..., Any], folder: DataFolder) -> Callable[..., Any]:

@@ -33,7 +33,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
+from chalicelib.gateways.secrets import REMEMBERED_S, pseudonyms, signing
 from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import settings
@@ -41,7 +41,10 @@ from chalicelib.store import agents, audit, due_index, transactions
 from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
-from infra.operator import stage, stage_secret
+from infra.operator import digest_key, stage, stage_secret
+from infra.operator.court import HOLD, LIFT, court_command
+from infra.operator.court import LIST as HOLDS
+from infra.operator.digest_key import rotate_digest_command
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
@@ -110,7 +113,7 @@ def _read_secret(prompt: str) -> Secret:
 
 
 def _show_secrets_command(_: argparse.Namespace) -> None:
-    print("\n".join(stage_secret.described()))
+    print("\n".join([*stage_secret.described(), digest_key.described()]))
 
 
 def _rotate_signing_command(options: argparse.Namespace) -> None:
@@ -204,7 +207,7 @@ def _find_login_command(options: argparse.Namespace) -> None:
     pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
     for page in pages:
         for item in page["Items"]:
-            if pseudonym(LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:
+            if "agent_id" in item and options.digest in pseudonyms(LOGIN, item["email"]["S"]):
                 login = decode(Login, item)  # type: ignore[arg-type]  # it has only numbers and texts
                 print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
                 return
@@ -285,6 +288,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
         },
     ),
+    "rotate-digest": (
+        "make a new digest key, and the stored digests again with it",
+        rotate_digest_command,
+        {"--again": {"action": "store_true", "help": "make another key within a day of the last one"}},
+    ),
     "undo-secret": (
         "return to the secrets before the latest change",
         _undo_secret_command,
@@ -346,6 +354,24 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--phone": {"help": "international, or as in the merchant's country"},
             "--merchant": {"type": int, "required": True, "help": "its ID"},
             "--yes": {"action": "store_true", "help": "erase without a question"},
+        },
+    ),
+    "court": (
+        "export transactions for a court or the police, hold them, lift a hold, list the holds",
+        court_command,
+        {
+            "action": {"choices": [EXPORT, HOLD, LIFT, HOLDS]},
+            "--reference": {"help": "of the order; needed except to list"},
+            "--transaction": {"action": "append", "metavar": "ID", "help": "more than once for several"},
+            "--merchant": {"action": "append", "type": int, "metavar": "ID", "help": "more than once for several"},
+            "--agent": {"type": int, "help": "its ID"},
+            "--terminal": {"type": int, "help": "its ID"},
+            "--from": {"dest": "begin", "help": "a day or time of the merchant, such as 2026-03-14T09:30"},
+            "--to": {"dest": "end", "help": "the same; a day is included, a time is not"},
+            "--card": {"action": "store_true", "help": "only of a card, whose number is asked for"},
+            "--email": {"help": "of the payer"},
+            "--phone": {"help": "of the payer"},
+            "--until": {"help": "the last day of a hold; without it, until it is lifted"},
         },
     ),
     "audit": (

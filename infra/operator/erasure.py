@@ -39,6 +39,7 @@ from chalicelib.domain.transaction import (
     Transaction,
 )
 from chalicelib.gateways import files
+from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions
 from chalicelib.store.audit import OPERATOR, Act
@@ -48,6 +49,7 @@ from chalicelib.store.table import (
     Key,
     Write,
     attributes_of,
+    check,
     commit,
     read,
     read_all,
@@ -66,6 +68,7 @@ PICTURE = Picture(  # one grey pixel
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
 COMPARED = ("phase", "erasure", "signature_key", "reverse_invoice", "latest_reversal_id")  # others write these
+NOT_HELD = "attribute_not_exists(#holds)"  # an order that comes meanwhile stops the erasure
 TICK = timedelta(microseconds=1)
 Touches = Callable[[str], bool]
 
@@ -80,9 +83,16 @@ def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> li
     return payer_records.families(merchant, now, lambda seen: seen.is_unfinished or is_payers(seen))
 
 
-def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> int:
-    """Erase the payer's data in these families and in notes; return the number of the families' transactions."""
-    notes = payer_records.notes_of(merchant, address)
+class Erased(Record):
+    """The number of transactions whose data was erased, and the families that an order held."""
+
+    count: int
+    held: tuple[Family, ...] = ()
+
+
+def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> Erased:
+    """Erase the payer's data in these families and in notes. With a held family, all notes stay."""
+    notes = [] if any(family.holds for family in found) else payer_records.notes_of(merchant, address)
     for note in notes:
         key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
         with suppress(AlreadyExistsError):  # a later count has another note
@@ -90,25 +100,29 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     if not found:
         if notes:
             write_one(_audited(merchant, now))
-        return 0
+        return Erased(0)
     _store_picture()
     known = {family.ids[0]: family for family in found}
     for _ in range(ROUNDS):
         for family in found:
-            if family.is_new:
+            if family.is_new and not family.holds:
                 _replace_family(family.ids, address)
         found = families_to_erase(merchant, address, now)
         known |= {family.ids[0]: family for family in found}
-        if not any(family.is_new for family in found):
+        if not any(family.is_new and not family.holds for family in found):
             break
     else:
         raise UnfinishedError
+    held = tuple(family for family in known.values() if family.holds)
+    known = {family.ids[0]: family for family in known.values() if not family.holds}
+    if not known:
+        return Erased(0, held)
     ids = list(chain.from_iterable(family.ids for family in known.values()))
     _erase_around(merchant, address, ids, now)
     write_one(_audited(merchant, now))
     for payment_id in known:
         _mark(payment_id, Erasure.DONE)
-    return len(ids)
+    return Erased(len(ids), held)
 
 
 def _audited(merchant: Merchant, now: datetime) -> Write:
@@ -201,7 +215,7 @@ def _mark(payment_id: str, erasure: Erasure) -> None:
     """Mark a payment as begun or done. Nothing changes if it has come further already."""
     before = {Erasure.BEGUN: Erasure.DONE, Erasure.DONE: Erasure.REPLACED}[erasure]
     is_first = "attribute_not_exists(#erasure) OR " if erasure is Erasure.BEGUN else ""
-    condition = f"attribute_exists(#phase) AND ({is_first}#erasure = :before)"
+    condition = f"attribute_exists(#phase) AND {NOT_HELD} AND ({is_first}#erasure = :before)"
     mark = update(
         transactions.key(payment_id),
         "SET #erasure = :erasure",
@@ -220,7 +234,8 @@ def _replace_record(transaction_id: str, known: Sequence[str], touches: Touches)
     before = transactions.get(transaction_id)
     if before is None or before.erasure in {Erasure.REPLACED, Erasure.DONE}:
         return
-    if before.reversals.requested_id not in {None, *known}:
+    payment = transactions.get(before.original.id) if before.original.id else None
+    if before.reversals.requested_id not in {None, *known} or before.holds or (payment and payment.holds):
         return
     erasure = Erasure.DONE if before.is_reversal else Erasure.REPLACED
     after = replace(without_payer(before, touches), erasure=erasure)
@@ -230,7 +245,9 @@ def _replace_record(transaction_id: str, known: Sequence[str], touches: Touches)
     expression = "SET " + ", ".join(f"#{name} = :new_{name}" for name in changes)
     key, error = transactions.key(transaction_id), ChangedMeanwhileError()
     replaced = update(key, expression, values, condition=condition, otherwise=error)
-    commit(replaced, *history.writes_for_erasure(before, after))
+    free = f"#id = :id AND {NOT_HELD}"
+    checks = [check(transactions.key(payment.id), free, {"id": payment.id}, error)] if payment else []
+    commit(replaced, *checks, *history.writes_for_erasure(before, after))
 
 
 def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
@@ -238,7 +255,7 @@ def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
     stored = {name: attributes_of(before)[name] for name in COMPARED}
     compared = {name: value for name, value in stored.items() if value is not None}
     conditions = [f"#{name} = :{name}" if name in compared else f"attribute_not_exists(#{name})" for name in stored]
-    return " AND ".join(conditions), compared
+    return " AND ".join([*conditions, NOT_HELD]), compared
 
 
 # Messages, events, cards and files

@@ -35,7 +35,7 @@ from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
 from chalicelib.store import drawers, events, history, linked_cards, outbox, transactions
 from chalicelib.store.table import BATCH, Key, decode, read_all, table_name, value_of
-from infra.operator import items
+from infra.operator import holds, items
 
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 AHEAD = timedelta(days=7)  # after now and the last Deadline: later records have a wrong clock
@@ -95,6 +95,7 @@ class SeenTransaction(Record):
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None
     purchases: tuple[Purchase, ...] = ()
+    holds: frozenset[str] = frozenset()
 
     @property
     def addresses(self) -> set[str]:
@@ -124,6 +125,7 @@ class Family(Record):
 
     ids: tuple[str, ...]
     is_new: bool  # at least one of them still holds data of the payer
+    holds: frozenset[str] = frozenset()  # the references of orders that forbid the erasure
 
 
 def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransaction], bool]) -> list[Family]:
@@ -131,6 +133,8 @@ def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransac
     reversals: defaultdict[str, list[str]] = defaultdict(list)
     erasures: dict[str, Erasure | None] = {}
     wanted: dict[str, None] = {}
+    marks: defaultdict[str, set[str]] = defaultdict(set)
+    held = holds.by_transaction()
     for seen in _transactions(merchant, now):
         root = seen.original_id or seen.id
         if seen.original_id:
@@ -139,9 +143,11 @@ def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransac
             erasures[seen.id] = seen.erasure
         if is_wanted(seen):
             wanted[root] = None
+        if references := seen.holds | held.get(seen.id, set()):
+            marks[root] |= references
     found = [(root, *reversals[root]) for root in wanted]
     unreplaced = {None, Erasure.BEGUN}
-    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids)) for ids in found]
+    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids), frozenset(marks[ids[0]])) for ids in found]
 
 
 def _transactions(merchant: Merchant, now: datetime) -> Iterator[SeenTransaction]:

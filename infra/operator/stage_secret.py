@@ -1,9 +1,9 @@
 """Changes of the stage's secret: signing secrets, secrets of partners, and our certificate for the host of ISO8583.
 
-The secret is one JSON document (`chalicelib.gateways.secrets`), which also holds the digest key of every login. A
-change stores a new version of the whole document, and makes it current only if the version that was read still is. The
-version before it stays, so that `undo` returns to it. `changed` in the document has the time of each change, `leaked`
-the SHA-256 digests of signing secrets that leaked.
+The secret is one JSON document (`chalicelib.gateways.secrets`). A change stores a new version of the whole document,
+and makes it current only if the version that was read still is. The version before it stays, so that `undo` returns to
+it. `changed` in the document has the time of each change, `leaked` the SHA-256 digests of signing secrets that leaked.
+The digest keys have a secret of their own, so neither a change here nor `undo` reaches them (`digest_key`).
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import json
 import secrets
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from botocore.exceptions import ClientError
 from chalicelib import clock
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways.secrets import ACCEPTED, document
+from chalicelib.record import Record
 from chalicelib.settings import settings
 
 Document = Mapping[str, Any]
@@ -32,6 +34,7 @@ CERTIFICATE = "iso8583"
 LEAKED = "leaked"
 NO_SECRETS = {"partners", "changed", LEAKED}  # parts of the document that are not one secret
 BETWEEN = timedelta(days=1)  # two rotations of the signing secret
+OVERTAKEN = "Another change came between. Nothing was changed: look at the secret, and run the command again."
 
 
 class SecretError(Exception):
@@ -77,7 +80,7 @@ def rotate_partner(product: str, new: Secret) -> None:
 
 def has_partner(product: str) -> bool:
     """Return whether a secret of the product's partner is stored."""
-    return product in _read(_versions()[CURRENT]).get("partners", {})
+    return product in current().document.get("partners", {})
 
 
 def remove_partner(product: str) -> None:
@@ -122,25 +125,26 @@ def undo(*, accepts_leaked: bool = False) -> list[str]:
 
     Raises SecretError if that version accepts a signing secret that leaked, unless `accepts_leaked`.
     """
-    versions = _versions()
+    secret_id = settings().secret_id
+    versions = _versions(secret_id)
     if PREVIOUS not in versions:
         message = "There is no version before this one."
         raise SecretError(message)
-    now, before = _read(versions[CURRENT]), _read(versions[PREVIOUS])
+    now, before = (_read(secret_id, versions[label]) for label in (CURRENT, PREVIOUS))
     if not accepts_leaked and not _digests(before.get("signing", ())).isdisjoint(now.get(LEAKED, ())):
         message = (
             "The version before accepts a signing secret that leaked. Nothing was changed:"
             " --accept-leaked returns to it all the same."
         )
         raise SecretError(message)
-    _make_current(versions[PREVIOUS], instead_of=versions[CURRENT])
+    _make_current(secret_id, versions[PREVIOUS], instead_of=versions[CURRENT])
     named = {**_parts(now), **_parts(before)}
     return sorted(name for name in named if _parts(now).get(name) != _parts(before).get(name))
 
 
 def described() -> list[str]:
     """Return a line for each part of the secret: its name, its dates and its use. No line has a value."""
-    content = _read(_versions()[CURRENT])
+    content = current().document
     changed, notes = content.get("changed", {}), {}
     if accepted := content.get("signing", ())[:ACCEPTED]:
         notes["signing"] = (
@@ -150,9 +154,11 @@ def described() -> list[str]:
         notes[CERTIFICATE] = f"; the certificate expires on {_expiry(content[CERTIFICATE]['certificate'])}"
     lines = []
     for name in _parts(content):
+        if name == DIGEST_KEY:
+            continue  # it has a line of its own: `digest_key.described`
         when = f"changed {changed[name]}" if name in changed else "never changed by a command"
         lines.append(f"{name:<24} {when}{notes.get(name, '')}")
-    return lines if DIGEST_KEY in content else [*lines, f"{DIGEST_KEY:<24} IS MISSING: no secret key or session works"]
+    return lines
 
 
 def _expiry(certificate: str) -> str:
@@ -169,20 +175,39 @@ def _parts(content: Document) -> dict[str, Any]:
 
 def _change(name: str, edit: Callable[[Document], Document]) -> None:
     """Store the document with the parts that `edit` returns. Raises SecretError if another change came between."""
-    current = _versions()[CURRENT]
-    before = _read(current)
+    read = current()
+    before = read.document
     changed = {**before.get("changed", {}), name: f"{clock.now():%Y-%m-%dT%H:%M:%SZ}"}
-    content = {**before, **edit(before), "changed": changed}
+    store(read, {**before, **edit(before), "changed": changed})
+
+
+class Current(Record):
+    """The current version of a secret, as it was read."""
+
+    secret_id: str
+    version: str
+    document: Document = field(repr=False)
+
+
+def current(secret_id: str | None = None) -> Current:
+    """Read a secret: the stage's, unless another one is named."""
+    secret_id = secret_id or settings().secret_id
+    version = _versions(secret_id)[CURRENT]
+    return Current(secret_id, version, _read(secret_id, version))
+
+
+def store(before: Current, content: Document) -> None:
+    """Store another document in place of the one that was read. Raise SecretError if another change came between."""
     stored = _client().put_secret_value(
-        SecretId=settings().secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
+        SecretId=before.secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
     )
-    _make_current(stored["VersionId"], instead_of=current)
+    _make_current(before.secret_id, stored["VersionId"], instead_of=before.version)
 
 
-def _make_current(version: str, *, instead_of: str) -> None:
+def _make_current(secret_id: str, version: str, *, instead_of: str) -> None:
     try:
         _client().update_secret_version_stage(
-            SecretId=settings().secret_id,
+            SecretId=secret_id,
             VersionStage=CURRENT,
             MoveToVersionId=version,
             RemoveFromVersionId=instead_of,
@@ -190,19 +215,18 @@ def _make_current(version: str, *, instead_of: str) -> None:
     except ClientError as refusal:
         if refusal.response["Error"]["Code"] != "InvalidParameterException":
             raise
-        message = "Another change came between. Nothing was changed: look at the secret, and run the command again."
-        raise SecretError(message) from None
+        raise SecretError(OVERTAKEN) from None
     document.cache_clear()
 
 
-def _versions() -> dict[str, str]:
-    """Return the versions by their labels."""
-    found = _client().describe_secret(SecretId=settings().secret_id)["VersionIdsToStages"]
+def _versions(secret_id: str) -> dict[str, str]:
+    """Return the versions of a secret by their labels."""
+    found = _client().describe_secret(SecretId=secret_id)["VersionIdsToStages"]
     return {label: version for version, labels in found.items() for label in labels}
 
 
-def _read(version: str) -> Document:
-    answer = _client().get_secret_value(SecretId=settings().secret_id, VersionId=version)
+def _read(secret_id: str, version: str) -> Document:
+    answer = _client().get_secret_value(SecretId=secret_id, VersionId=version)
     parsed: Document = json.loads(answer["SecretString"])
     return parsed
 

@@ -72,7 +72,7 @@ def _of_the_key() -> list[Statement]:
     return [
         _statement("UseTheKeyOfTablesSecretsAndFiles", "kms", actions, [KEY], StringEquals=by_service),
         _statement("EncryptCopies", "kms", ("CreateGrant",), [KEY], **granting),
-        _statement("EncryptSecretKeys", "kms", ("Encrypt",), [KEY], StringLike=of_agents),
+        _statement("EncryptAndDigestSecretKeys", "kms", ("Decrypt", "Encrypt"), [KEY], StringLike=of_agents),
     ]
 
 

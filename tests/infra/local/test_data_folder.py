@@ -248,17 +248,29 @@ def test_a_file_is_deleted_with_its_last_version(moto: None, tmp_path: Path) -> 
 
 def test_what_is_stored_in_a_folder_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     def content(folder: DataFolder) -> Any:
-        return folder.key_id, folder.key_material, folder.secret, folder.seeded, dict(folder.stored_files())
+        return (
+            folder.key_id,
+            folder.key_material,
+            folder.secret,
+            folder.digest_keys,
+            folder.seeded,
+            dict(folder.stored_files()),
+        )
 
     with open_folder(tmp_path / "new" / "data") as folder:
         folder.mark_seeded()
-        folder.store_secret('{"digest_key": "1"}')
+        folder.store_secret('{"digest_key": "1"}', '{"digest_keys": []}')
         folder.store_file("transactions/1/photo.png", PNG)
         before = content(folder)
 
     with open_folder(tmp_path / "new" / "data") as folder:
         assert content(folder) == before
-        assert content(folder)[2:] == ('{"digest_key": "1"}', True, {"transactions/1/photo.png": PNG})
+        assert content(folder)[2:] == (
+            '{"digest_key": "1"}',
+            '{"digest_keys": []}',
+            True,
+            {"transactions/1/photo.png": PNG},
+        )
 
 
 def test_a_file_that_was_not_finished_is_removed(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from chalicelib.aws.client import Client
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.operator import commands as operator
+from infra.operator import digest_key
 from infra.operator.reconcile import HEADER
 from infra.stack.cloudformation import deployed
 from infra.stack.operator_role import role
@@ -49,6 +50,7 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("partner-secret", "Insurance", "agreed with the partner"),
     ("use-certificate", "--certificate {folder}/ours.pem --key {folder}/ours.key", ""),
     ("undo-secret", "", ""),
+    ("rotate-digest", "", ""),
     ("link-card", "--email till@demo.example", "4111111111111111\n1249"),
     ("sweep", "", ""),
     ("rebuild-totals", "", ""),
@@ -57,6 +59,10 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("find-login", "none", ""),
     ("payer", "find --merchant {merchant} --email {email}", ""),
     ("payer", "export --merchant {merchant} --email {email}", ""),
+    ("court", "export --reference A1 --merchant {merchant} --from 2026-01-01 --to {day} --card", "4111111111111111"),
+    ("court", "hold --reference A1 --merchant {merchant} --email {email}", ""),
+    ("court", "holds", ""),
+    ("court", "lift --reference A1", ""),
     ("payer", "erase --merchant {merchant} --email {email} --yes", ""),
     ("audit", "merchant#1", ""),
     ("restore", "--at {at}", ""),
@@ -117,8 +123,10 @@ def test_the_role_allows_what_the_commands_call_and_nothing_else(
     (tmp_path / "ours.key").write_bytes(ours.key)
     (tmp_path / "host.csv").write_text(",".join(HEADER) + "\n", encoding="utf-8")
     known = {"folder": tmp_path, "at": f"{now:%Y-%m-%dT%H:%M:%SZ}", "merchant": payer.merchant, "email": payer.email}
+    known["day"] = f"{now:%Y-%m-%d}"
     stack = deploy(STACK, {**SETTINGS, "PARTNERS": PARTNERS})
-    monkeypatch.setattr(clock, "now", lambda: now + timedelta(hours=1))
+    monkeypatch.setattr(clock, "now", lambda: datetime.now(UTC) + timedelta(hours=1))
+    monkeypatch.setattr(digest_key, "_wait_until", lambda _: None)
     monkeypatch.chdir(tmp_path)
     used: list[Permission] = []
 

@@ -1,0 +1,216 @@
+"""A court's order: the transactions that it names are found and exported, and a hold stops their erasure."""
+
+import hashlib
+import io
+import json
+import re
+import sys
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.transaction import Erasure
+from infra.operator import commands as operator
+from infra.operator import erasure, holds
+from tests.support.cards import PAN
+from tests.support.payers import Payer, now
+from tests.support.stored import stored_transaction
+from tests.support.tills import a_till
+from tests.support.transactions import a_body, a_guid
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+REFERENCE = "CAS 12/11/2026"
+OTHER_PAN = "4111110000001115"  # it looks the same when masked
+
+
+@pytest.fixture(autouse=True)
+def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del engine
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+
+def court(*arguments: str, reference: str = REFERENCE) -> None:
+    operator.main(["court", *arguments, *(["--reference", reference] if reference else [])])
+
+
+@pytest.fixture
+def exported(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Export, and return the document. No digest of a card is in it."""
+
+    def export(*arguments: str) -> Any:
+        capsys.readouterr()
+        court("export", *arguments)
+        printed = "\n".join(one for one in capsys.readouterr().out.splitlines() if not one.startswith('{"event"'))
+        document = json.loads(printed)
+        text = json.dumps(document["content"], sort_keys=True, separators=(",", ":"))
+        assert document["custody"]["sha256_of_content"] == hashlib.sha256(text.encode()).hexdigest()
+        assert not re.search("card_digest|fingerprint", printed)
+        assert PAN not in printed
+        return document
+
+    return export
+
+
+def ids_in(document: Any) -> set[str]:
+    return {one["id"] for one in document["content"]["transactions"]}
+
+
+def test_an_export_has_a_payment_with_its_reversals_files_messages_events_and_the_audit(exported: Any) -> None:
+    payer = Payer()
+    made = payer.pay_everywhere()
+    reversal = next(one for one in made if one.is_reversal)
+
+    whole = exported("--merchant", payer.merchant)
+    one = exported("--transaction", reversal.id.lower(), "--transaction", (unknown := a_guid()))
+
+    assert {one.id for one in made} <= ids_in(whole)
+    assert ids_in(one) == {reversal.id, reversal.original.id}
+    assert f"transaction {unknown}: no readable record" in one["content"]["not_there"]
+    content = whole["content"]
+    assert {one["to"][0] for one in content["messages"]} & {payer.email.lower(), payer.email, payer.phone}
+    assert content["events"]
+    assert content["linked_cards"]
+    assert [file for one in content["transactions"] for file in one["files"] if file["base64"]]
+    assert all(one["history"] for one in content["transactions"])
+    again = exported("--transaction", reversal.id)
+    assert [one["kind"] for one in again["content"]["audit"] if one["object"] == f"merchant#{payer.merchant}"].count(
+        "court"
+    ) == 2
+    assert again["custody"]["asked"] == {"transactions": [reversal.id]}
+
+
+@pytest.mark.parametrize("typed", [PAN, f"{PAN[:4]} {PAN[4:8]}-{PAN[8:]}"])
+def test_a_card_is_asked_for_and_compared_with_each_payment(
+    exported: Any, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    payer = Payer()
+    by_card, _ = payer.swipe(), payer.pay_cash()
+    back = payer.till.give_back(by_card, now(), Amount="1.00")
+
+    def of(number: str, *more: str) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(number + "\n"))
+        return exported("--merchant", payer.merchant, "--card", *more)
+
+    found = of(typed)
+    assert ids_in(found) == {by_card.id, back.id}
+    assert found["custody"]["asked"]["card"] == f"{PAN[:6]}******{PAN[-4:]}"
+    assert ids_in(of("4111110000001111")) == set()
+    assert ids_in(of(typed, "--to", f"{now() - timedelta(days=2):%Y-%m-%d}")) == set()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PAN}1234567\n"))
+    with pytest.raises(SystemExit, match=r"^A card number of 12 to 19 digits is expected\.$"):
+        court("export", "--merchant", payer.merchant, "--card")
+
+
+def test_till_and_time_choose(exported: Any) -> None:
+    payer = Payer()
+    paid = payer.pay_cash()
+    today, agent = f"{now() + timedelta(hours=2):%Y-%m-%d}", str(payer.till.agent.id)
+
+    assert ids_in(exported("--agent", agent, "--from", today, "--to", today)) == {paid.id}
+    assert ids_in(exported("--terminal", str(payer.till.terminal.id))) == {paid.id}
+    assert ids_in(exported("--merchant", payer.merchant, "--agent", "1")) == set()
+    assert ids_in(exported("--merchant", payer.merchant, "--email", payer.email)) == {paid.id}
+    for wrong in (["--from", "yesterday"], ["--from", today, "--to", "2020-01-01"], ["--transaction", a_guid()]):
+        with pytest.raises(SystemExit):
+            court("export", "--merchant", payer.merchant, *wrong)
+
+
+def test_a_hold_stops_an_erasure_until_it_is_lifted(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    held, free = payer.swipe(), payer.pay_cash()
+    back = payer.till.give_back(held, now(), Amount="1.00")
+    payer.count(f"Owes {payer.email} a coin")
+    court("hold", "--transaction", back.id)
+    court("hold", "--transaction", back.id, reference="another order")
+    later = payer.till.give_back(held, now(), Amount="2.00")
+    before = [stored_transaction(one.id) for one in (held, back, later)]
+
+    for _ in range(2):
+        with pytest.raises(SystemExit, match=r"^Not erased, because an order holds them: 3 transactions"):
+            payer.erase()
+        assert [stored_transaction(one.id) for one in (held, back, later)] == before
+        assert stored_transaction(free.id).erasure is Erasure.DONE
+    assert f"held by {REFERENCE}, another order: {held.id}" in capsys.readouterr().out
+
+    court("holds", reference="")
+    assert f"{REFERENCE}: 2 transactions; placed " in capsys.readouterr().out
+    court("lift")
+    with pytest.raises(SystemExit, match="an order holds"):
+        payer.erase()
+    court("lift", reference="another order")
+    payer.erase()
+    assert {stored_transaction(one.id).erasure for one in (held, back, later)} == {Erasure.DONE}
+    with pytest.raises(SystemExit, match="There is no hold"):
+        court("lift")
+
+
+def test_a_hold_ends_after_its_last_day() -> None:
+    payer = Payer()
+    paid = payer.pay_cash()
+    for until in (now() + timedelta(days=1), now() - timedelta(days=2)):
+        court("hold", "--transaction", paid.id, "--until", f"{until:%Y-%m-%d}", reference=f"order {payer.token}")
+        if until > now():
+            with pytest.raises(SystemExit, match="an order holds"):
+                payer.erase()
+
+    payer.erase()
+
+    assert stored_transaction(paid.id).erasure is Erasure.DONE
+    assert f"order {payer.token}" not in {one.reference for one in holds.all_holds()}
+
+
+@pytest.mark.parametrize("step", ["_mark", "_replace_record", "_erase_around"])
+def test_a_hold_that_comes_during_an_erasure_stops_it_and_both_say_so(
+    monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    payer = Payer()
+    paid = payer.swipe()
+    back = payer.till.give_back(paid, now(), Amount="1.00")
+    real, said = getattr(erasure, step), list[object]()
+
+    def overtaken(*arguments: Any) -> Any:
+        if not said:
+            said.append(None)
+            try:
+                court("hold", "--transaction", paid.id, reference=f"order {payer.token}")
+            except SystemExit as ended:
+                said.append(ended.code)
+        return real(*arguments)
+
+    monkeypatch.setattr(erasure, step, overtaken)
+    if step == "_erase_around":  # the records are erased already, which the hold says
+        payer.erase()
+        assert said[1:] == [f"The payer's data was erased before, in whole or in part: {paid.id} {back.id}"]
+        return
+    with pytest.raises(SystemExit, match="an order holds them: 2 transactions"):
+        payer.erase()
+
+    assert len(said) == 1 + (step == "_replace_record")  # it had begun
+    assert stored_transaction(paid.id).particulars.receipt_email == payer.email
+    assert stored_transaction(back.id).raw_request == back.raw_request
+
+
+def test_a_hold_that_is_killed_holds_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = Payer()
+    paid = payer.pay_cash()
+    with monkeypatch.context() as patch:
+        patch.setattr(holds, "update", lambda *_, **__: sys.exit(9))
+        with pytest.raises(SystemExit):
+            court("hold", "--transaction", paid.id, reference=f"order {payer.token}")
+
+    with pytest.raises(SystemExit, match="an order holds"):
+        payer.erase()
+    assert stored_transaction(paid.id).erasure is None
+
+
+def test_a_payer_does_not_learn_of_a_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer(till=a_till())
+    paid = payer.till.pay({**a_body(), "Receipt": payer.receipt}, now())
+    court("hold", "--transaction", paid.id)
+    capsys.readouterr()
+
+    payer.run("export")
+
+    assert REFERENCE not in capsys.readouterr().out
