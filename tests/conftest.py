@@ -10,7 +10,6 @@ test makes its own merchants and IDs, and asks for nothing it did not make.
 
 import gc
 import importlib
-import json
 import os
 from collections.abc import Callable, Generator, Iterator
 from copy import deepcopy
@@ -162,14 +161,19 @@ def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", reques
     moto_tables.reset(request.node.path)
 
 
+def _secret(name: str) -> str:
+    text: str = boto3.client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+    return text
+
+
 class MotoTables:
-    """moto copies whole tables at each transaction: each module starts from the demo data and its signing secret."""
+    """moto copies whole tables at each transaction: each module starts from the demo data and its secrets."""
 
     def __init__(self, when_tables_change: list[Callable[[], None]]) -> None:
         self.when_tables_change = when_tables_change
         self.module: Path | None = None
         self.items: dict[str, Any] = {}
-        self.signing: Any = None
+        self.secrets: dict[str, str] = {}
 
     def reset(self, module: Path) -> None:
         if module == self.module:
@@ -179,14 +183,13 @@ class MotoTables:
         if not self.items:
             importlib.import_module("infra.demo.data").seed()
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
-            self.signing = secrets._load_document()["signing"]  # noqa: SLF001
+            self.secrets = {name: _secret(name) for name in (settings().secret_id, settings().digest_secret_id)}
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
-        stored = secrets._load_document()  # noqa: SLF001
-        if stored["signing"] != self.signing:  # some tests rotate it
-            text = json.dumps({**stored, "signing": self.signing})
-            boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString=text)
-            secrets.document.cache_clear()
+        for name, text in self.secrets.items():
+            if _secret(name) != text:  # some tests rotate them
+                boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text)
+                secrets.document.cache_clear()
         for change in self.when_tables_change:
             change()
 

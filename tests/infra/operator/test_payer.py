@@ -106,6 +106,20 @@ def test_a_second_erasure_changes_nothing(capsys: pytest.CaptureFixture[str]) ->
     assert '"transactions": 0' in capsys.readouterr().out
 
 
+def test_a_return_after_an_erasure_is_erased_by_the_next() -> None:
+    payer = Payer()
+    card = payer.swipe()
+    payer.erase()
+    returned = payer.till.give_back(card, now(), Amount="1.00", Description=f"asked by {payer.email}")
+    payer.till.send_receipt(returned, now(), Email=payer.email)
+    before = places_of(payer.planted)
+
+    payer.erase()
+
+    assert before
+    assert places_of(payer.planted) == []
+
+
 def test_the_payments_of_another_payer_and_of_another_merchant_stay() -> None:
     payer = Payer()
     elsewhere = Payer(token=payer.token, phone=payer.phone)

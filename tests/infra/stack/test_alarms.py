@@ -159,7 +159,9 @@ def test_a_partner_out_of_reach_is_no_defect(stage: str, logs: Logs, monkeypatch
     assert (sums["ServerErrors"], sums["AcquirersOutOfReach"] > 0) == (0, True)
 
 
-@pytest.mark.parametrize("outage", [closed, hanging, throttling])
+@pytest.mark.parametrize(
+    "outage", [closed, *(pytest.param(one, marks=pytest.mark.release) for one in (hanging, throttling))]
+)
 def test_a_store_that_fails_is_no_defect_and_rings_as_sales_that_stop(
     stage: str,
     logs: Logs,
