@@ -166,6 +166,45 @@ def test_a_blocked_agent_is_out_at_once(shop: Shop) -> None:
     assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "bulk", "bulk"]
 
 
+CHANGES: list[dict[str, Any]] = [
+    {"State": 0},
+    {"State": 1},
+    {"PrinterAndTaxSettings": {"PrinterID": 2}},
+    {"PrinterAndTaxSettings": {"PrinterCode": "ESCPOS80"}},
+    {"State": 0, "PrinterAndTaxSettings": {"PrinterID": 2}},
+    {"BranchesActions": [201]},
+    {"BranchesActions": []},
+]
+
+
+@pytest.mark.parametrize("is_blocked", [False, True])
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_an_agent_is_changed_by_both_ways_alike(shop: Shop, change: dict[str, Any], *, is_blocked: bool) -> None:
+    found = []
+    if actions := change.get("BranchesActions"):
+        change = {"BranchesActions": [{"BranchID": shop.id, "Actions": actions}]}
+    for is_bulk in (False, True):
+        agent = shop.agent()
+        path, login = f"{shop.path}/pos/{agent['ID']}", (agent["Email"], PASSWORD)
+        signed_in = http.post(shop.stage, "/api/v1/user/login/session", {"Email": login[0], "Password": login[1]}, None)
+        session = {"Authorization": f"Session {signed_in.body['Data']['SessionID']}"}
+        if is_blocked:
+            assert shop.post(f"{path}/update", {"State": 0}).error == (200, 0)
+        before = len(audit.of(f"agent#{agent['ID']}"))
+
+        reply = update(shop, {"Email": agent["Email"], **change}) if is_bulk else shop.post(f"{path}/update", change)
+
+        answers = [reply.error, http.get(shop.stage, path, login).error]
+        answers.append(http.call(shop.stage, "GET", path, None, None, session).error)
+        stored = stored_agent(agent)
+        kept = stored_record(agents_store.login_key(agent["Email"]))
+        entries = [(one.by, one.fields) for one in audit.of(f"agent#{agent['ID']}")[before:]]
+        same = (stored.state, stored.printer, stored.branches_actions, stored.version, stored.credential_version)
+        found.append((answers, same, (kept.state, kept.credential_version), entries))
+
+    assert found[0] == found[1]
+
+
 def test_an_agent_whose_e_mail_just_moved_is_named_and_unchanged(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     agent, other = shop.agent(), shop.agent()
     monkeypatch.setattr(agents, "read", lambda _: stored_agent(other))
