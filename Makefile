@@ -13,7 +13,7 @@ WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
 FINANCE_PACKAGE := duckdb-cli==1.5.6
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
-QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/aws tests/test_authorizer.py \
+QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/aws tests/pages tests/test_authorizer.py \
 	$(filter-out %/test_bad_days.py %/test_restore.py %/test_release_before.py %/test_going_back.py %/test_zip.py,$(wildcard tests/infra/operator/test_*.py tests/infra/stack/test_*.py))
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -46,7 +46,7 @@ MAKEFLAGS += $(if $(MAKECMDGOALS),--jobs=6)
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick alone check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick alone till-scenarios check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(CHALICE) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -61,12 +61,15 @@ deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machin
 test: $(VENV) $(TEST_TOOLS)  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API
+quick: $(VENV)  ## run the quick tests, between two edits: rules, services, the API and the modules of the pages
 	@$(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
 
 alone: $(VENV) $(TEST_TOOLS)  ## run each file of tests in a process of its own and in random order, as the nightly run does. FILES="tests/domain/test_card.py ..."
 	@echo "$(or $(FILES),$(shell git ls-files 'tests/*test_*.py'))" | xargs -n 1 -P $(or $(PROCESSES),2) sh -c ' \
 		found=$$($(BIN)/pytest --random-order --random-order-bucket=global "$$0" 2>&1) || [ $$? = 5 ] || { echo "$$found"; exit 1; }'
+
+till-scenarios: $(VENV) browser  ## run ten thousand random scenarios of the till's queue, and lives of its page. SEED=1
+	@SCENARIOS=$${SCENARIOS:-10000} $(BIN)/pytest -k promises $(ARGS) tests/pages
 
 check: lint types test  ## check format, lint and types, and run all tests, as .ci/run does
 ifneq ($(filter check,$(MAKECMDGOALS)),)

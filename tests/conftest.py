@@ -241,7 +241,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of a run.
 
     With `--deployed` the tests of the API ask what is deployed instead of the local stage. With `--quick` only the
-    tests run that take milliseconds: they start no process, no browser and no DynamoDB Local.
+    tests run that take milliseconds: they start no browser, no DynamoDB Local, and no process but
+    Node.js for the modules of the pages.
     """
     parser.addoption("--deployed", action="store_true", help="run tests/api against the functions of the package")
     parser.addoption("--quick", action="store_true", help="run the tests that take no time")

@@ -53,6 +53,26 @@ test("A discount on all has the taxes of the goods in their proportion", () => {
   assert.deepEqual(discounts, [["VAT15", -1000], ["VAT0", -501]]);
 });
 
+test("A discount on all is shared by what the goods cost after their own discounts", () => {
+  const off = { percent: "10" };
+  const basket = { ...EMPTY, off, figures: "1000", lines: [a("a", 10_000, { taxes: ["VAT15"], off: { percent: "50" } }), a("b", 5_000, { taxes: ["VAT0"] }), a("c", 700, { taxes: ["GIFT"], off: { minor: 700 } })] };
+  const shared = soldLines(basket, WORDS).filter((line) => line.title === "Discount").map(({ taxes, minor }) => [taxes.join(), minor]);
+
+  assert.deepEqual(shared, [["VAT15", -500], ["VAT0", -500], ["", -100]]);
+  fc.assert(fc.property(baskets, (some) => {
+    const before = new Map(); // what each set of taxes costs without the discount on all
+    const after = new Map();
+    const add = (sums, { taxes, minor }) => sums.set(taxes.join(), (sums.get(taxes.join()) ?? 0) + minor);
+    for (const line of soldLines({ ...some, off: null }, WORDS)) add(before, line);
+    for (const line of soldLines(some, WORDS)) add(after, line);
+    const [all, left] = [{ ...some, off: null }, some].map(sumOf);
+    for (const [taxes, minor] of before) {
+      const rest = after.get(taxes);
+      assert.ok(rest >= 0 && Math.abs(rest - (all ? (minor * left) / all : 0)) < 1.001, `${taxes}: ${minor} is ${rest} of ${left} of ${all}`);
+    }
+  }));
+});
+
 test("The same item at the same price is one line, and nothing left takes the line away", () => {
   let basket = [a("x", 100), a("x", 100), a("x", 90), a("x", 100, { quantity: "0.350" })].reduce(withItem, EMPTY);
   assert.deepEqual(basket.lines.map((line) => line.quantity), ["2.35", "1"]);

@@ -6,12 +6,12 @@ import { Store } from "../../chalicelib/pages/till/store.js";
 
 const require = createRequire(`${process.env.TILL_TOOLS}/`);
 export const fc = require("fast-check");
-const { IDBFactory, IDBKeyRange } = require("fake-indexeddb");
+export const { IDBFactory, IDBKeyRange } = require("fake-indexeddb");
 globalThis.IDBKeyRange = IDBKeyRange;
 const kept = new Map(); // localStorage of the newest device
 globalThis.localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => { kept.set(name, text); } };
 
-const START = Date.UTC(2026, 10, 23, 12);
+export const START = Date.UTC(2026, 10, 23, 12);
 const CODES = { signIn: [401, 105], blocked: [403, 152], busy: [429, 402], inProgress: [409, 301], down: [503, 903], broken: [500, 901], stranger: [404, 207] };
 
 // The service: it takes each ID once, and answers a repeated request with the first result.

@@ -28,6 +28,22 @@ test("No cell of the export is computed", () => {
   assert.ok(text.includes("\r\n'-5,''-a quotation'"));
 });
 
+// What a spreadsheet takes for a formula: in any part that a semicolon makes, after quotes, spaces and marks that nobody sees.
+test("A text with a formula anywhere is not computed, and is read again unchanged", () => {
+  const signs = ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"];
+  const hidden = ["", " ", "\u200b", "\u2800", "\ufeff", '"', "\u00a0\u0301", "\u3164"];
+  const texts = signs.flatMap((sign) => hidden.flatMap((mark) => [`${mark}${sign}1+1`, `Tea;${mark}${sign}1+1`, `a;b;${mark}${sign}1`, `'${mark}${sign}1`]));
+  for (const Title of [...texts, "Tea; milk", "'Tea'", "''=1", "Tea;'=1"]) {
+    const written = write([an("a", { Title, Group: "Tea;=1" })]);
+    const { items, problems } = readAs(written);
+    assert.deepEqual(problems, []);
+    assert.equal(items[0].Title, Title);
+    const [, first] = written.match(/\r\na,"?(.)/u);
+    if (texts.includes(Title)) assert.equal(first, "'", JSON.stringify(Title));
+    assert.ok(written.includes("'Tea;=1"));
+  }
+});
+
 for (const [name, text] of [
   ["a comma", 'code,TITLE,price,taxcode,active\ncoffee,"Coffee, black",38.50,vat15,TRUE\n'],
   ["a semicolon and a decimal comma", '\ufeffCode;Title;Price;TaxCode;Active\r\ncoffee;"Coffee, black";38,50;VAT15;yes\r\n;;;;\r\n'],
@@ -91,4 +107,31 @@ test("The changes of two people are both in the list", () => {
   assert.deepEqual(merged(base, mine, theirs), [
     { ...base[0], Title: "Theirs", Price: "2.00" }, { ...base[2], Price: "4.00" }, an("other"), { ...base[1], Title: "Mine" }, an("new"),
   ]);
+});
+
+test("Each pair of changes of two people is merged, and nothing typed is lost", () => {
+  const base = [an("a", { Price: "1.00" }), an("z")];
+  const of = { untouched: base[0], "another price": { ...base[0], Price: "2.00" }, "another title": { ...base[0], Title: "Mine" }, "the same price": { ...base[0], Price: "1" }, gone: null };
+  const expected = (mine, theirs) => {
+    if (mine === "gone") return null;
+    const isMine = ["another price", "another title"].includes(mine);
+    if (theirs === "gone") return isMine ? of[mine] : null;
+    const changes = mine === "another price" ? { Price: "2.00" } : { Title: "Mine" };
+    return isMine ? { ...of[theirs], ...changes } : of[theirs];
+  };
+  for (const mine of Object.keys(of)) {
+    for (const theirs of Object.keys(of)) {
+      const [own, other] = [mine, theirs].map((name) => [of[name], base[1]].filter(Boolean));
+      const found = merged(base, own, other).find((one) => one.Code === "a") ?? null;
+      assert.deepEqual(found, expected(mine, theirs), `mine ${mine}, theirs ${theirs}`);
+      assert.ok(merged(base, own, other).some((one) => one.Code === "z"));
+    }
+  }
+});
+
+test("An item that both added alike is there once, and one that they added differently twice", () => {
+  const mine = [an("new", { Price: "1.00" })];
+
+  assert.deepEqual(merged([], mine, [an("new", { Price: "1.0" })]), [an("new", { Price: "1.0" })]);
+  assert.equal(merged([], mine, [an("new", { Price: "2.00" })]).length, 2);
 });

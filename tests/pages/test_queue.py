@@ -1,4 +1,4 @@
-"""The modules of the pages under Node.js: the till's promises and random scenarios, the price list, the languages."""
+"""The modules of the pages under Node.js: the till's promises and random lives, price lists, returns, languages."""
 
 import json
 import os
@@ -17,23 +17,24 @@ from tests.conftest import CI
 
 TOOLS = ROOT / ".engines" / "page-tools" / "node_modules"
 TESTS = Path(__file__).parent
-SCENARIOS = os.environ.get("SCENARIOS", "800")  # `make till-scenarios` runs ten thousand
+SCENARIOS = {False: "800", True: "40"}  # also with --quick; `make till-scenarios` runs ten thousand
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, is_quick: bool = False) -> subprocess.CompletedProcess[str]:
     """Run Node.js with the tools of tests."""
     node = shutil.which("node")
     if node is None or not TOOLS.exists():
         (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make browser`.")
-    environment = {**os.environ, "TILL_TOOLS": str(TOOLS), "SCENARIOS": SCENARIOS}
+    environment = {"SCENARIOS": SCENARIOS[is_quick], **os.environ, "TILL_TOOLS": str(TOOLS)}
     return subprocess.run(
         [node, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600
     )
 
 
-@pytest.mark.parametrize("subject", ["queue", "basket", "price_list"])
-def test_a_module_keeps_its_promises(subject: str) -> None:
-    finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"))
+@pytest.mark.parametrize("subject", ["queue", "till", "basket", "price_list", "giving_back"])
+def test_a_module_keeps_its_promises(subject: str, pytestconfig: pytest.Config) -> None:
+    is_quick = pytestconfig.getoption("--quick")
+    finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"), is_quick=is_quick)
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

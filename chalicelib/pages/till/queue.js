@@ -51,18 +51,20 @@ export class Queue {
     return this.#failure;
   }
 
-  // Take a sale and return it: paid, declined, or waiting. Throw Refused when no money may be taken.
-  async sell(draft, { isOnline }) {
+  // Take a sale and return it: paid, declined, or waiting. Throw Refused when no money may be taken. `locate` finds the place
+  // of one that is offline.
+  async sell(draft, { isOnline, locate = () => {} }) {
     const { session, features, offset } = this.facts();
     const mayWait = maySellOffline(draft.tender, features);
     if (!isOnline && !mayWait) throw new Refused("connection");
-    if (!isOnline) await this.#checkLimit(draft);
     const id = this.newId();
-    this.#atTheTill.add(id);
+    this.#atTheTill.add(id); // before anything is awaited: nobody may sign out now
     try {
+      if (!isOnline) await this.#checkLimit(draft);
+      const location = isOnline ? undefined : await locate();
       const sale = await this.#take(id, (numbers) => {
         const made = {
-          id, ...numbers, version: 1, agent: session.agent, gmt: session.gmt, draft, minor: draft.minor,
+          id, ...numbers, version: 1, agent: session.agent, gmt: session.gmt, draft: { ...draft, ...(location && { location }) }, minor: draft.minor,
           isOffline: !isOnline, isShownPaid: !isOnline, takenAt: this.#now() + offset, queued: numbers.counter,
           state: mayWait ? State.WAITING : State.UNKNOWN,
         };
@@ -136,6 +138,7 @@ export class Queue {
 
   // Note an answer to a request of this session: whether the agent may go on.
   note(verdict, { token }) {
+    if (token !== this.facts().session?.token) return; // it comes late
     const isProblem = verdict.means === Means.SIGN_IN || verdict.means === Means.BLOCKED;
     this.#problem = isProblem ? { ...verdict, token } : null;
     if (verdict.means === Means.BLOCKED) this.#pauseAll(pause(Infinity));
@@ -170,7 +173,8 @@ export class Queue {
 
   // Put a parked sale back into the queue.
   async sendAgain(id) {
-    const isStored = await this.#stored(this.#store.change(id, { state: State.WAITING, reason: undefined }));
+    const isParked = (sale) => sale.state === State.PARKED; // it may have been sent since it was shown
+    const isStored = await this.#stored(this.#store.change(id, { state: State.WAITING, reason: undefined }, isParked));
     if (isStored) this.#pauses.delete(id);
     this.onChange();
     if (isStored) await this.drain();

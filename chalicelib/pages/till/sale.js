@@ -6,7 +6,7 @@ import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore 
 import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language, texts } from "texts";
-import { ask, change as changeSale, keepBasket, queue, saleOf, till } from "./till.js";
+import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, till } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
@@ -18,6 +18,11 @@ let isBusy = false;
 
 export const sale = () => made;
 
+listeners.add(({ session }) => {
+  const agent = session?.agent ?? null;
+  if (made.agent !== agent) made = { ...NEW, agent }; // nothing of the agent before
+});
+
 function set(changes) {
   made = { ...made, ...changes };
   show(made);
@@ -27,15 +32,14 @@ function set(changes) {
 
 // Change the basket or the payment. After a result the next sale begins.
 export function change(changes) {
-  if (isBusy) return;
+  if (isBusy || !mayAct()) return;
   if (made.result) made = { ...NEW, agent: made.agent };
   set(changes);
 }
 
 export const nextSale = () => change({});
 
-export function useSale(agent) {
-  if (made.agent !== agent) made = { ...NEW, agent }; // nothing of the agent before
+export function useSale() {
   const [shown, setShown] = useState(made);
   useLayoutEffect(() => {
     show = setShown;
@@ -50,10 +54,10 @@ export async function resume(kept) {
   if (!kept || kept.agent !== till().session?.agent) return;
   made = { ...NEW, ...kept };
   if (!kept.id) return;
-  const sold = await saleOf(kept.id).catch(() => undefined);
-  if (!sold) made = { ...made, id: null }; // it was refused, and nothing was taken
-  else if (Date.now() - sold.takenAt > TOLD_MS) made = { ...NEW, agent: kept.agent };
-  else made = { ...NEW, agent: kept.agent, id: kept.id, result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: Date.now() } };
+  const sold = await saleOf(kept.id);
+  if (!sold) set({ id: null }); // it was refused, and nothing was taken
+  else if (Date.now() - sold.takenAt > TOLD_MS) set({ ...NEW, agent: kept.agent });
+  else set({ ...NEW, agent: kept.agent, id: kept.id, result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: Date.now() } });
 }
 
 const basketOf = ({ lines, off, figures, description, receiptTo, customer }) => ({ lines, off, figures, description, receiptTo, customer });
@@ -91,13 +95,13 @@ export const WORDS = { amount: texts.amount, discount: texts.discount, discountO
 
 // Take the payment, and show its result in the place of the basket. `paid` is {tender, minor, digits, currency, ...}.
 export async function take(paid) {
-  if (isBusy) return;
+  if (!mayAct() || (made.result && !made.result.refused)) return; // one is in hand, or has just ended
   const basket = basketOf(made);
   const { receiptTo, customer, ...stored } = basket; // nothing of the payer stays on the device
   const key = crypto.randomUUID(); // of this attempt
+  const draft = { ...paid, key, lang: language, lines: soldLines(made, WORDS), basket: stored };
   set({ key });
   isBusy = true;
-  const draft = { ...paid, key, lang: language, lines: soldLines(made, WORDS), basket: stored };
   set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
   const result = { ...await taken(draft), basket, shownAt: Date.now() };
@@ -110,8 +114,7 @@ export async function take(paid) {
 async function taken(draft) {
   const { isOnline } = till();
   try {
-    const place = isOnline ? undefined : await locate();
-    const sold = await queue.sell({ ...draft, ...(place && { location: place }) }, { isOnline });
+    const sold = await queue.sell(draft, { isOnline, locate });
     return { id: sold.id, sale: sold };
   } catch (refused) {
     return { draft, refused: refused instanceof Refused ? refused : new Refused("storage") };
@@ -120,8 +123,8 @@ async function taken(draft) {
 
 // Pay the basket of a sale that took nothing another way.
 export function payAnotherWay() {
-  const { basket, sale: sold } = made.result;
-  change(isEmpty(basket) ? sold.draft.basket : basket);
+  const { basket, sale: sold } = made.result ?? {};
+  if (basket) change(isEmpty(basket) ? sold.draft.basket : basket);
 }
 
 // Send the signature of a payment that owes it: the same request again, with the picture.
@@ -131,7 +134,7 @@ export async function sign(sold, picture) {
   await changeSale(sold.id, { owesSignature: undefined });
 }
 
-export const takeWithoutReceipt = () => take({ ...made.result.draft, receipt: undefined });
+export const takeWithoutReceipt = () => made.result?.draft && take({ ...made.result.draft, receipt: undefined });
 export const tookNothing = (stored) => !stored || stored.state === State.DECLINED;
 
 // The place of the device, where the person allowed the page to know it before.

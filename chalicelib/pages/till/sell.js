@@ -88,7 +88,7 @@ const Bill = (props) => html`<div class="bill">
   <${Tenders} ...${props} isShown=${!props.isSum} />`;
 
 export function Sell({ state, route }) {
-  const shown = useSale(state.session.agent);
+  const shown = useSale();
   const { currency, digits } = currencyOf(state);
   const hasBasket = !shown.result && !isEmpty(shown);
   const isPaying = route.view === "pay" && hasBasket && tenders().includes(route.id);

@@ -33,6 +33,7 @@ export class Store {
   #opening = null;
   #factory;
   #refused = new Set();
+  #basket; // the newest: a repeated transaction stores no older one
 
   constructor(factory = globalThis.indexedDB) {
     this.#factory = factory;
@@ -47,18 +48,20 @@ export class Store {
       const counter = device.counter + 1;
       const taken = sale({ device: device.prefix, counter, number: `${device.prefix}-${String(counter).padStart(6, "0")}` });
       facts.put({ ...device, counter }, "device");
-      const basket = await ended(facts.get("basket"));
-      if (basket && basket.key === taken.draft.key) facts.put({ ...basket, id }, "basket"); // this attempt's: a commit may be late
+      if (this.#basket && this.#basket.key === taken.draft.key) { // this attempt's: a commit may be late
+        this.#basket = { ...this.#basket, id };
+        facts.put(this.#basket, "basket");
+      }
       sales.add(taken);
       return taken;
     });
   }
 
-  // Change a sale; return it, or undefined when it is gone. A change to undefined deletes the field.
-  change(id, changes) {
+  // Change a sale; return it, or undefined when it is gone or is not the meant one. A change to undefined deletes the field.
+  change(id, changes, isMeant = () => true) {
     return this.#write(async ({ sales }) => {
       const known = await ended(sales.get(id));
-      if (!known) return undefined;
+      if (!known || !isMeant(known)) return undefined;
       const sale = { ...known, ...changes };
       for (const name of Object.keys(changes)) if (changes[name] === undefined) delete sale[name];
       sales.put(sale);
@@ -145,6 +148,7 @@ export class Store {
   remember(named) {
     return this.#write(({ facts }) => {
       for (const [name, value] of Object.entries(named)) {
+        if (name === "basket") this.#basket = value;
         if (value === undefined) facts.delete(name);
         else facts.put(value, name);
       }
@@ -153,8 +157,9 @@ export class Store {
 
   // Store the basket, also when the page ends in this moment. Undefined deletes it.
   keepBasket(basket) {
+    this.#basket = basket;
     return this.#write(({ facts }, transaction) => {
-      if (basket) facts.put(basket, "basket");
+      if (this.#basket) facts.put(this.#basket, "basket");
       else facts.delete("basket");
       transaction.commit();
     }, "relaxed"); // it may be lost with the device's power, but it is stored at each tap

@@ -16,7 +16,7 @@ const SHOWN_MS = 200; // between two counts of the queue
 const MIN_OFFSET_MS = 1_500; // the header Date has whole seconds
 
 const store = new Store();
-const listeners = new Set();
+export const listeners = new Set();
 let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, isPersistent: true, revision: 0 };
 
 export const till = () => state;
@@ -69,23 +69,24 @@ function noteClock(date) {
 const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, country: undefined, listCurrency: undefined, askedAt: undefined, refreshedAt: undefined };
 const broke = () => set({ isBroken: true });
 
-// A request of the signed-in agent. An answer that ends its session is noted.
-async function call(method, path, body) {
-  const { session } = state;
+// A request of the signed-in agent. An answer that ends its session is noted. It has no answer after the agent has left.
+async function call(method, path, body, session = state.session) {
+  const isHere = () => session && state.session?.agent === session.agent;
+  if (!isHere()) return {};
   const answer = await asked(method, path, { body, token: session.token });
   const verdict = meaning("", answer);
   if ([Means.SIGN_IN, Means.BLOCKED].includes(verdict.means)) queue.note(verdict, session);
-  return answer;
+  return isHere() ? answer : {};
 }
 
 // The body of a successful answer, or null.
-export async function ask(method, path, body) {
-  const answer = await call(method, path, body);
+export async function ask(...request) {
+  const answer = await call(...request);
   return answer.status === 200 ? answer.body ?? null : null;
 }
 
 let counting = null;
-let countedAt = -Infinity;
+let [countedAt, isCounted] = [-Infinity, true];
 
 function countSoon() {
   counting ??= setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
@@ -96,6 +97,7 @@ async function count() {
   countedAt = performance.now();
   try {
     const sales = await store.queue();
+    isCounted = true;
     set({
       waiting: sales.filter(isWaiting).length,
       parked: sales.filter((one) => one.state === State.PARKED).length,
@@ -104,6 +106,7 @@ async function count() {
       revision: state.revision + 1,
     });
   } catch {
+    isCounted = false;
     broke();
   }
 }
@@ -113,6 +116,7 @@ export async function start() {
   const { session, account, prices, basket, offset = 0 } = await store.facts();
   set({ ...(account?.agent === session?.agent && account), prices, offset, isPersistent: false });
   if (session) use(session);
+  else end(); // the page may have ended before it heard of the sign-out
   count();
   store.forget(Date.now()).catch(broke);
   for (const event of ["online", "focus", "pageshow"]) addEventListener(event, look);
@@ -160,30 +164,39 @@ async function probe() {
 
 function tick() {
   if (state.waiting) queue.drain();
+  if (!isCounted) countSoon(); // something may wait
   const wait = state.isOnline ? PROBE_MS.online : PROBE_MS.offline;
-  const isSeen = document.visibilityState === "visible";
-  if (isSeen && performance.now() - lastAsked >= wait) probe();
+  if (document.visibilityState === "visible" && performance.now() - lastAsked >= wait) probe();
 }
 
 // The currency that payment/submit takes, with its decimals: both are the service's, never the browser's.
 export const currencyOf = ({ currency, digits, session: { me } }) => (digits === undefined ? { currency: me.CurrencyID, digits: me.CurrencyDigits } : { currency, digits });
 
-// Request the agent's currency, features and payment options. AuthAccount is asked at most once in ACCOUNT_MS; without it the features decide.
-async function refresh() {
+let refreshing = {};
+
+// Request the account of the agent, once at a time.
+function refresh() {
   const { session } = state;
+  const ended = () => { if (refreshing.session === session) refreshing = {}; };
+  if (refreshing.session !== session) refreshing = { session, read: readAccount(session).finally(ended) };
+  return refreshing.read;
+}
+
+// Request the agent's currency, features and payment options. AuthAccount is asked at most once in ACCOUNT_MS; without it the features decide.
+async function readAccount(session) {
   const { agent } = session;
-  const told = await ask("GET", "user/me");
-  const known = told && await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`);
-  if (!known || state.session?.agent !== agent) return;
+  const told = await ask("GET", "user/me", undefined, session);
+  const known = told && await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`, undefined, session);
+  if (!known) return;
   const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings;
   const { CountryID: country, CurrencyID: listCurrency } = known.Pos; // and nothing else of the agent
-  await readPrices(told.Data.ClientID);
+  await readPrices(told.Data.ClientID, session);
   const { options, askedAt } = state;
   const { CurrencyID: currency, CurrencyDigits: digits } = told.Data;
   const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits, country, listCurrency };
   if (!isRecent(askedAt)) {
-    const { status, body } = await call("GET", "payment/AuthAccount");
-    if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
+    const { status, body } = await call("GET", "payment/AuthAccount", undefined, session);
+    if (status === 200 && body) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
     if (status === 429) Object.assign(account, { options: undefined, askedAt: Date.now() });
   }
   if (state.session?.agent !== agent) return;
@@ -192,9 +205,9 @@ async function refresh() {
 }
 
 // The items of the merchant's price list, which the device keeps for times without connection.
-async function readPrices(merchant) {
+async function readPrices(merchant, session) {
   const known = state.prices?.merchant === merchant ? `?Version=${state.prices.version}` : "";
-  const list = (await ask("GET", `merchant/${merchant}/pricelist${known}`))?.PriceList;
+  const list = (await ask("GET", `merchant/${merchant}/pricelist${known}`, undefined, session))?.PriceList;
   if (!list) return; // no news
   const prices = { merchant, version: list.Version, items: list.Items };
   set({ prices });
@@ -203,53 +216,75 @@ async function readPrices(merchant) {
 
 export const tenders = () => allowed(state.features ?? {}, state.options);
 
+let changing = null; // a sign-in or a sign-out that is being stored
+
+// Do it after the one before. Meanwhile nothing is sold, so that no sale of one agent meets the session of another.
+function alone(work) {
+  const mine = Promise.resolve(changing).catch(() => {}).then(work).finally(() => { if (changing === mine) changing = null; });
+  changing = mine;
+  return mine;
+}
+
+// Store a session, or after a failure the one before: the commit may be late.
+const replaced = (facts) => store.remember(facts).catch((error) => { store.remember({ session: state.session }).catch(broke); throw error; });
+
+// Somebody is signed in, and stays.
+export const mayAct = () => Boolean(state.session) && !changing;
+
 // Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother, mayClear} for another agent
 // while sales of the first one wait. An administrator of the same merchant may export and delete these.
 export async function signIn(email, password) {
-  const body = { Email: email, Password: password, Remember: true };
-  const { status, body: answer } = await asked("POST", "user/login/session", { body });
-  if (status !== 200) return { status, body: answer };
+  const { status, body: answer } = await asked("POST", "user/login/session", { body: { Email: email, Password: password, Remember: true } });
+  if (status !== 200 || !answer) return { status, body: answer };
   const token = answer.Data.SessionID;
-  const leave = () => { asked("POST", "user/logout/session", { body: {}, token }); };
   const { body: told } = await asked("GET", "user/me", { token });
-  if (!told?.Data) return { status: 0 };
-  const me = told.Data;
+  let refused = { status: 0 };
+  try {
+    if (told?.Data) refused = await alone(() => enter(told.Data, token));
+  } finally {
+    if (refused) asked("POST", "user/logout/session", { body: {}, token }); // it may be stored later, but is over
+  }
+  if (!refused) await refresh();
+  return refused;
+}
+
+// Store a session and use it. Return why not, or undefined.
+async function enter(me, token) {
   const isAnother = state.session?.agent !== me.AgentID;
+  const { isSelling } = queue;
   const others = (await store.queue()).some((sale) => sale.agent !== me.AgentID);
-  if (others || (isAnother && queue.isSelling)) {
-    leave();
+  if (others || (isAnother && isSelling)) {
     const mayClear = others && me.IsAdministrator && me.ClientID === state.session?.me.ClientID;
     return { isAnother: true, mayClear };
   }
   const session = { token, me, agent: me.AgentID, gmt: me.GMT };
   const { device, account } = await store.facts();
   // The device is stored once: a sale of this moment may raise its counter.
-  const begun = { session, ...(!device && { device: { prefix: drawn(), counter: 0 } }) };
-  await store.remember(begun).catch((error) => { leave(); throw error; }); // it may be stored later, but is over
+  await replaced({ session, ...(isAnother && { basket: undefined }), ...(!device && { device: { prefix: drawn(), counter: 0 } }) });
   if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
   use(session);
   if (isAnother) expired.leave();
   else expired.signedIn(token); // a return may wait for it
   queue.signedIn();
-  await refresh();
   return undefined;
 }
 
 const drawn = () => Array.from(crypto.getRandomValues(new Uint8Array(PREFIX_LENGTH)), (one) => PREFIX_LETTERS[one % PREFIX_LETTERS.length]).join("");
 
 // Sign out, unless a sale waits or is parked: it can be sent only by this agent. Return whether it was done.
-export async function signOut() {
+export const signOut = () => alone(async () => {
+  if (!state.session) return true;
   if (queue.isSelling || (await store.queue()).length) {
     await count();
     return false;
   }
   const { token } = state.session;
-  await store.remember({ session: undefined, basket: undefined }).catch((error) => { broke(); throw error; });
+  await replaced({ session: undefined, basket: undefined });
   set({ ...NOBODY, problem: null });
   end();
   asked("POST", "user/logout/session", { body: {}, token });
   return true;
-}
+});
 
 // The sales that wait or are parked. They keep another agent from signing in.
 export const leftSales = () => store.queue();
