@@ -233,7 +233,9 @@ wholes = builds(
     number=integers(-(10**18), 10**18),
     exact=decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-180, max_value=180),
     yes=booleans(),
-    at=datetimes().map(lambda at: at.replace(tzinfo=UTC)),
+    at=datetimes(*(one.replace(tzinfo=None) for one in (table.FIRST, table.LAST))).map(
+        lambda at: at.replace(tzinfo=UTC)
+    ),
     part=parts,
     sealed=binary(min_size=1),
     parts=tuples(parts, parts),
