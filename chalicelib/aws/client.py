@@ -234,7 +234,9 @@ def _result(operation: str, answer: "Answer") -> dict[str, Any]:
 def _refusal(operation: str, status: int, body: dict[str, Any]) -> RefusedError:
     """Return the error in an answer. Without a code, the HTTP status is the code."""
     code = str(body.get("__type") or status).partition(":")[0].rpartition("#")[2]
-    message = str(body.get("message") or body.get("Message") or "")
     listed = body.get("CancellationReasons")
-    reasons = [str(dict(reason).get("Code")) for reason in listed] if isinstance(listed, list) else ()
+    of_writes = [dict(reason) for reason in listed] if isinstance(listed, list) else []
+    reasons = [str(reason.get("Code")) for reason in of_writes]
+    messages = (body.get("message") or body.get("Message"), *(reason.get("Message") for reason in of_writes))
+    message = " ".join(str(one) for one in messages if one)
     return RefusedError(operation, code, status=status, message=message, reasons=reasons)

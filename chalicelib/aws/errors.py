@@ -22,7 +22,8 @@ class CallError(Exception):
 class RefusedError(CallError):
     """AWS answered with an error: its code, and the reason for each write of a cancelled transaction.
 
-    The message of AWS may quote the request. So it is only in `message`, not in the error's text or repr.
+    The message of AWS may quote the request. So it is only in `message`, not in the error's text or repr. The messages
+    about single writes follow it.
     """
 
     def __init__(

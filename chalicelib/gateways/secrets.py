@@ -21,7 +21,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from threading import Thread
 from typing import Any
@@ -31,11 +31,12 @@ from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
 from chalicelib.aws.errors import CallError
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
 from chalicelib.store import aws_retries
 from chalicelib.store.aws_retries import with_retries
+from chalicelib.store.table import MALFORMED, UnreadableError
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
@@ -43,6 +44,7 @@ PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two texts of a stage share a ps
 CARD_DIGEST_LENGTH = 32  # hex digits, 128 bits
 ACCEPTED = 2  # signing secrets: the current one and the previous one
 DIGEST_KEYS = "digest_keys"
+ALWAYS = datetime(1, 1, 1, tzinfo=UTC)  # when the first key began
 FIRST = 1  # the number of the first digest key, whose digests have no mark
 
 
@@ -130,10 +132,14 @@ def lasting_digest(secret: Secret) -> str:
 
 
 def is_digest_of(digest: str, secret: Secret) -> bool:
-    """Return whether a stored digest is the secret's. The time does not depend on the answer."""
+    """Return whether a stored digest is the secret's. The time does not depend on the answer.
+
+    Raise 903 for a digest of a key that this process does not know: during an outage it has not read the newest one.
+    """
     number = number_of(digest)
-    known = min(number, len(_digest_keys()))
-    return hmac.compare_digest(digest, _mark(known) + _hmac(known, secret.reveal()))
+    if number not in _numbers():
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+    return hmac.compare_digest(digest, _mark(number) + _hmac(number, secret.reveal()))
 
 
 def number_of(digest: str) -> int:
@@ -197,8 +203,8 @@ def in_every_form(digests: Iterable[str]) -> Collection[str]:
 
 
 def _digest_keys() -> Sequence[Mapping[str, str]]:
-    found = _document()
-    return found.get(DIGEST_KEYS) or ({"key": found["digest_key"]},)
+    keys: Sequence[Mapping[str, str]] = _document()[DIGEST_KEYS]
+    return keys
 
 
 def _numbers() -> range:
@@ -208,12 +214,12 @@ def _numbers() -> range:
 def _current(at: datetime | None = None) -> int:
     """Return the number of the key that makes digests at a time, now unless given."""
     moment = at or clock.now()
-    begun = (
-        number
-        for number, key in enumerate(_digest_keys(), FIRST)
-        if "since" not in key or datetime.fromisoformat(key["since"]) <= moment
-    )
+    begun = (number for number, key in enumerate(_digest_keys(), FIRST) if _begins(key) <= moment)
     return max(begun, default=FIRST)
+
+
+def _begins(key: Mapping[str, str]) -> datetime:
+    return datetime.fromisoformat(key["since"]) if "since" in key else ALWAYS
 
 
 def _mark(number: int) -> str:
@@ -267,7 +273,7 @@ def _document() -> Mapping[str, Any]:
 
 def _load_document() -> Mapping[str, Any]:
     """Fetch both documents at the same time, and return them as one."""
-    client, results = _secrets_client(), list[Mapping[str, Any] | CallError]()
+    client, results = _secrets_client(), list[str | CallError]()
 
     def fetch_keys() -> None:
         try:
@@ -282,12 +288,25 @@ def _load_document() -> Mapping[str, Any]:
     (keys,) = results
     if isinstance(keys, CallError):
         raise keys
-    return {**found, DIGEST_KEYS: keys.get(DIGEST_KEYS, ())}
+    return _read(found, keys)
 
 
-def _fetch(client: Client, secret_id: str) -> Mapping[str, Any]:
-    parsed: Mapping[str, Any] = json.loads(client.call("GetSecretValue", SecretId=secret_id)["SecretString"])
-    return parsed
+def _fetch(client: Client, secret_id: str) -> str:
+    return str(client.call("GetSecretValue", SecretId=secret_id)["SecretString"])
+
+
+def _read(document: str, keys: str) -> Mapping[str, Any]:
+    """Return both documents as one. Raise UnreadableError after a wrong change by hand: it is no defect of ours."""
+    try:
+        found, known = json.loads(document), json.loads(keys).get(DIGEST_KEYS)
+        known = known or ({"key": found["digest_key"]},)
+        if all(key["key"].strip() and _begins(key) >= ALWAYS for key in known):
+            return {**found, DIGEST_KEYS: known}
+        reason = "empty"
+    except MALFORMED as problem:
+        reason = type(problem).__name__
+    log("unreadable", table="secrets", record=None, reason=reason)
+    raise UnreadableError(reason)  # without the error before it, which has the text
 
 
 document = _Cached(_load_document)

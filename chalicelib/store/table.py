@@ -398,22 +398,23 @@ def commit(*writes: Write) -> None:
             for write, reason in refused:
                 if reason == "ConditionalCheckFailed":
                     raise write.otherwise from None
-            for write, reason in refused:
-                if reason == "ValidationError":
-                    raise _unreadable(write, reason) from error
             if _is_of_stored_value(error):  # some engines refuse the whole call, without reasons
-                raise _unreadable(None, error.code) from error
+                wrong = next((write for write, reason in refused if reason == INVALID), None)
+                raise _unreadable(wrong, error.code) from error
             raise
 
     with_retries(attempt)
 
 
+INVALID = "ValidationError"  # the reason why a write cancels its transaction
 # In the messages about an update that a stored value refuses, such as an addition to a text. AWS gives no code for it.
-REFUSING = ("operand", "invalid for update", "does not exist in the item", "Number overflow", " digits")
+REFUSING = ("operand", "ype mismatch", "invalid for update", "does not exist in the item", "Number overflow", " digits")
 
 
 def _is_of_stored_value(error: RefusedError) -> bool:
-    return error.code == "ValidationException" and any(text in error.message for text in REFUSING)
+    """Return whether a stored value refuses a write. Another invalid write, such as a too large one, is a defect."""
+    is_invalid = error.code == "ValidationException" or INVALID in error.reasons
+    return is_invalid and any(text in error.message for text in REFUSING)
 
 
 def _unreadable(write: Write | None, reason: str) -> UnreadableError:

@@ -30,7 +30,7 @@ from chalicelib.receipts.text_and_sms import as_text
 from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, history, merchants, transactions
-from chalicelib.store.audit import OPERATOR, Act
+from chalicelib.store.audit import OPERATOR, Act, Audit
 from chalicelib.store.history import Stretch
 from chalicelib.store.table import BATCH, encode, read, read_all, write_one
 from infra.operator import holds, items, payer_records
@@ -38,7 +38,8 @@ from infra.operator.payer import content_of, plain, user
 from infra.operator.payer_records import AHEAD, first_day, of_email, of_phone
 
 EXPORT, HOLD, LIFT, LIST = "export", "hold", "lift", "holds"
-NOT_EXPORTED = {"fingerprint", "card_digest"}  # with the digest keys, they would tell the card's number
+# With the digest keys, two of them would tell the card's number. The third names other orders.
+NOT_EXPORTED = {"fingerprint", "card_digest", "holds"}
 BY_DIGEST, BY_MASK = "digest of the card's number", "first six and last four digits of the card only"
 NOT_THERE = [
     "Card numbers and CVV2 are never stored.",
@@ -115,7 +116,7 @@ def court_command(options: argparse.Namespace) -> None:
     order = _order(options)
     found, missing = _found(order)
     if options.action == HOLD:
-        _hold(reference, options.until, [one.record for one in found], now)
+        _hold(reference, options.until, [one.record for one in found], missing)
     else:
         _export(reference, order, found, missing, now)
 
@@ -129,21 +130,23 @@ def _lift(reference: str, now: datetime) -> None:
     print(f"{len(hold.ids)} transactions are no longer held by {reference}.")
 
 
-def _hold(reference: str, until: str | None, found: list[Transaction], now: datetime) -> None:
+def _hold(reference: str, until: str | None, found: list[Transaction], missing: list[str]) -> None:
     try:
         last = date.fromisoformat(until) if until else None
     except ValueError:
         sys.exit("--until is a day, such as 2027-03-31.")
     if not found:
-        sys.exit("No stored transaction matches: nothing is held.")
-    holds.place(reference, [one.id for one in found], last, user(), now)
+        sys.exit("\n".join(["No stored transaction matches: nothing is held.", *missing]))
+    # The time is now: the search was long, and a lift meanwhile must not come after this in the audit.
+    holds.place(reference, [one.id for one in found], last, user(), clock.now())
     log("court_hold_placed", user=user(), transactions=len(found))
     late = [
         one.id for one in read_all([transactions.key(one.id) for one in found], for_list=True) if one and one.erasure
     ]
     print(f"{len(found)} transactions are held by {reference}. Later ones are not: run the command again for them.")
-    if late:
-        sys.exit(f"The payer's data was erased before, in whole or in part: {' '.join(late)}")
+    problems = [f"The payer's data was erased before, in whole or in part: {' '.join(late)}"] if late else []
+    if lines := [*problems, *(f"Not held: {one}" for one in missing)]:
+        sys.exit("\n".join(lines))
 
 
 # Finding
@@ -215,7 +218,11 @@ def _of_merchant(order: Order, merchant: Merchant) -> dict[str, str]:
     found: dict[str, str] = {}
     ids = [one.id for one in entries if payers is None or one.id in payers]
     for start in range(0, len(ids), BATCH):
-        for record in _records(ids[start : start + BATCH])[0].values():
+        records, _ = _records(some := ids[start : start + BATCH])
+        found |= dict.fromkeys(
+            (one for one in some if one not in records), "its entry in the history"
+        )  # later it is named as missing
+        for record in records.values():
             if order.terminal_id in {None, record.terminal_id} and (how := _fits(order, record)):
                 found[record.id] = how
     return found
@@ -263,7 +270,7 @@ def _reversals_of(payments: Iterable[Transaction], known: Mapping[str, Transacti
 
 
 def _export(reference: str, order: Order, found: list[Found], missing: list[str], now: datetime) -> None:
-    content = _json_value(_content(found, missing, now))
+    content = _json_value(_content(reference, found, missing, now))
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     custody = {
         "reference": reference,
@@ -282,7 +289,7 @@ def _export(reference: str, order: Order, found: list[Found], missing: list[str]
     print(json.dumps({"custody": custody, "content": content}, indent=2, ensure_ascii=False))
 
 
-def _content(found: list[Found], missing: list[str], now: datetime) -> dict[str, Any]:
+def _content(reference: str, found: list[Found], missing: list[str], now: datetime) -> dict[str, Any]:
     records = [one.record for one in found]
     of_agents = {one.agent.id for one in records} | {one.original.agent_id for one in records}
     objects = {
@@ -296,7 +303,9 @@ def _content(found: list[Found], missing: list[str], now: datetime) -> dict[str,
         "linked_cards": [plain(encode(card)) for card in payer_records.cards_of(records)],
         "messages": [],
         "events": [],
-        "audit": [plain(encode(one)) for name in sorted(objects) for one in audit.of(name)],
+        "audit": [
+            plain(encode(one)) for name in sorted(objects) for one in audit.of(name) if _may_know(reference, one)
+        ],
     }
     for merchant in read_all([merchants.key(one) for one in sorted({one.client_id for one in records})]):
         own = [one for one in records if merchant and one.client_id == merchant.id]
@@ -309,6 +318,12 @@ def _content(found: list[Found], missing: list[str], now: datetime) -> dict[str,
             ]
     erased = [f"transaction {one.id}: the payer's data was erased ({one.erasure})" for one in records if one.erasure]
     return {**content, "not_there": [*missing, *erased, *NOT_THERE]}
+
+
+def _may_know(reference: str, entry: Audit) -> bool:
+    """Return whether an entry of the audit names no other order, which may be secret."""
+    named = {one for one in entry.fields if one.startswith(f"{holds.REFERENCE}=")}
+    return named <= {f"{holds.REFERENCE}={reference}"}
 
 
 def _transaction(found: Found) -> dict[str, Any]:

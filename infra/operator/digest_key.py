@@ -39,6 +39,7 @@ from chalicelib.store.table import (
     UnreadableError,
     decode,
     read,
+    read_item,
     set_attributes,
     table_name,
     update,
@@ -201,6 +202,9 @@ def _wrap(number: int, item: Item) -> bool:
     new = {name: wrapped(text, number) for name, text in earlier.items()}
     values = {**new, **{f"old_{name}": text for name, text in earlier.items()}}
     condition = " AND ".join(f"#{name} = :old_{name}" for name in earlier)
-    with suppress(AlreadyExistsError):  # another run was first
-        write_one(update(transactions.key(item["id"]["S"]), set_attributes(new), values, condition=condition))
+    key = transactions.key(item["id"]["S"])
+    try:
+        write_one(update(key, set_attributes(new), values, condition=condition))
+    except AlreadyExistsError:  # another run was first, perhaps one that a later rotation has overtaken
+        return _wrap(number, read_item(key))
     return True

@@ -57,7 +57,7 @@ from chalicelib.store.table import (
     update,
     write_one,
 )
-from infra.operator import payer_records
+from infra.operator import holds, payer_records
 from infra.operator.payer_records import Address, Family, StoredFile
 
 ERASED_JSON = exact_json.text(ERASED)
@@ -88,6 +88,7 @@ class Erased(Record):
 
     count: int
     held: tuple[Family, ...] = ()
+    by_held_cards: frozenset[str] = frozenset()  # another payment with the same linked card is held
 
 
 def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> Erased:
@@ -118,11 +119,11 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     if not known:
         return Erased(0, held)
     ids = list(chain.from_iterable(family.ids for family in known.values()))
-    _erase_around(merchant, address, ids, now)
+    by_held_cards = _erase_around(merchant, address, ids, now)
     write_one(_audited(merchant, now))
-    for payment_id in known:
+    for payment_id in known.keys() - by_held_cards:  # the others are found again when the hold has ended
         _mark(payment_id, Erasure.DONE)
-    return Erased(len(ids), held)
+    return Erased(len(ids), held, by_held_cards)
 
 
 def _audited(merchant: Merchant, now: datetime) -> Write:
@@ -261,8 +262,11 @@ def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
 # Messages, events, cards and files
 
 
-def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> None:
-    """Erase the payer's data around these transactions, whose records have none any longer."""
+def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> frozenset[str]:
+    """Erase the payer's data around these transactions, whose records have none any longer.
+
+    Return the IDs of those whose linked card has paid a held one as well: this card stays.
+    """
     found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
     for message in payer_records.messages_of(merchant, ids):
         retry_on_change(partial(_erase_message, outbox.key(message.id), now))
@@ -272,12 +276,22 @@ def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: dat
             retry_on_change(
                 partial(_erase_answers, Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place}))
             )
-    for card in payer_records.cards_of(found):
-        if changes := changes_of(card, card_without_payer(card, address)):
+    cards = payer_records.cards_of(found)
+    held = _held_cards() if cards else set()
+    for card in cards:
+        changes = {} if card.id in held else changes_of(card, card_without_payer(card, address))
+        if changes:
             write_one(update(linked_cards.key(card.id), set_attributes(changes), changes))
     for one in ids:
         _delete(payer_records.pictures_of(one))
     _delete(payer_records.exports_of(merchant.id))
+    return frozenset(one.id for one in found if one.card_entry.linked_id in held)
+
+
+def _held_cards() -> set[int | None]:
+    """Return the IDs of the linked cards that paid held transactions."""
+    held = read_all([transactions.key(one) for one in holds.by_transaction()])
+    return {one.card_entry.linked_id for one in held if one is not None} - {None}
 
 
 def _erase_message(key: Key[Outbox], now: datetime) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import date, datetime
 from functools import partial
 
+from chalicelib.domain import business_days
 from chalicelib.record import Record
 from chalicelib.store import audit, transactions
 from chalicelib.store.audit import OPERATOR, Act
@@ -31,9 +32,9 @@ class Hold(Record):
     until: date | None
     ids: frozenset[str]
 
-    def is_over(self, today: date) -> bool:
-        """Return whether its last day is over."""
-        return self.until is not None and self.until < today
+    def is_over(self, now: datetime) -> bool:
+        """Return whether its last day is over in every zone."""
+        return self.until is not None and business_days.is_over(self.until, now)
 
 
 def all_holds() -> list[Hold]:

@@ -115,13 +115,18 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
     print(BACKUPS.format(until=(now + BACKUP).date()))
     for family in erased.held:
         print(f"held by {', '.join(sorted(family.holds))}: {' '.join(family.ids)}")
+    lines = []
     if erased.held:
-        sys.exit(f"Not erased, because an order holds them: {_text_of(_count(erased.held), merchant)}, and all notes.")
+        lines = [f"Not erased, because an order holds them: {_text_of(_count(erased.held), merchant)}, and all notes."]
+    if by_card := " ".join(sorted(erased.by_held_cards)):
+        lines.append(f"Not erased, because it paid a held payment as well: the linked card of {by_card}.")
+    if lines:
+        sys.exit("\n".join(lines))
 
 
 def _lift_ended(now: datetime) -> None:
     for hold in holds.all_holds():
-        if hold.is_over(now.date()):
+        if hold.is_over(now):
             holds.lift(hold, f"end of {hold.until}", now)
 
 

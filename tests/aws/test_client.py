@@ -323,7 +323,7 @@ def test_an_error_shows_neither_what_was_sent_nor_what_aws_wrote(at: Callable[[S
     shown = f"{raised.value} {raised.value!r} {raised.value.args} {raised.value.reasons}"
     assert "secret" not in shown
     assert str(raised.value) == "PutItem: TransactionCanceledException (400)"
-    assert raised.value.message == "message-secret"
+    assert raised.value.message == "message-secret reason-secret"
 
 
 def test_every_operation_of_the_store_is_compared() -> None:

@@ -209,3 +209,41 @@ def test_a_clock_that_is_set_back_does_not_make_a_secret_last(monkeypatch: pytes
     document()
 
     assert len(loaded) == 2
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "not JSON",
+        "[]",
+        '{"digest_keys": [{}]}',
+        '{"digest_keys": [{"key": "a"}, {"key": " "}]}',
+        '{"digest_keys": [{"key": "a"}, {"key": "b", "since": "tomorrow"}]}',
+        '{"digest_keys": [{"key": "a"}, {"key": "b", "since": "2026-01-01T00:00:00"}]}',
+    ],
+)
+def test_keys_that_somebody_wrote_wrongly_are_an_outage_that_the_log_names(
+    clock: _Clock, capsys: pytest.CaptureFixture[str], keys: str
+) -> None:
+    digest, client = secrets.keyed_digest(Secret("key")), boto3.client("secretsmanager")
+    before = client.get_secret_value(SecretId=settings().digest_secret_id)["SecretString"]
+    client.put_secret_value(SecretId=settings().digest_secret_id, SecretString=keys)
+
+    clock.now += secrets.REMEMBERED_S
+    assert secrets.keyed_digest(Secret("key")) == digest  # the remembered document stays in use
+    secrets.document.cache_clear()
+    with pytest.raises(ServiceError) as refusal:
+        secrets.keyed_digest(Secret("key"))
+
+    client.put_secret_value(SecretId=settings().digest_secret_id, SecretString=before)
+    secrets.document.cache_clear()
+    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
+    assert '"unreadable"' in capsys.readouterr().out
+
+
+def test_a_digest_of_a_key_that_this_process_has_not_read_refuses_nobody() -> None:
+    digest = f"2.{secrets.keyed_digest(Secret('key'))}"
+    with pytest.raises(ServiceError) as refusal:
+        secrets.is_digest_of(digest, Secret("key"))
+
+    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE

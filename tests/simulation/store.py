@@ -239,9 +239,10 @@ class Store:
         if len(set(keys)) < len(keys):
             raise InvalidError
         decided = [_decided(write, self._table(write.parameters)) for write in writes]
-        if any(isinstance(each, str) for each in decided):
-            reasons = [each if isinstance(each, str) else "None" for each in decided]
-            raise RefusedError(TRANSACTION, "TransactionCanceledException", reasons=reasons)
+        if refused := [each for each in decided if isinstance(each, Exception)]:
+            reasons = [REASONS.get(type(each), "None") for each in decided]
+            message = " ".join(map(str, refused))
+            raise RefusedError(TRANSACTION, "TransactionCanceledException", message=message, reasons=reasons)
         self._apply(each for each in decided if isinstance(each, Change))
         if token is not None:
             self._tokens[token] = (self._clock(), content)
@@ -344,14 +345,15 @@ def _of_transaction(item: Mapping[str, Any]) -> _Write:
     return _Write(kind, parameters)
 
 
-def _decided(write: _Write, table: Table) -> Change | str:
-    """Return what a write of a transaction does, or the code of the reason why it is cancelled."""
+REASONS: dict[type, str] = {ConditionFailedError: "ConditionalCheckFailed", InvalidError: "ValidationError"}
+
+
+def _decided(write: _Write, table: Table) -> Change | ConditionFailedError | InvalidError:
+    """Return the change that a write of a transaction makes, or the error that cancels the transaction."""
     try:
         return write.decided(table)
-    except ConditionFailedError:
-        return "ConditionalCheckFailed"
-    except InvalidError:
-        return "ValidationError"
+    except (ConditionFailedError, InvalidError) as error:
+        return error
 
 
 def _check_known(operation: str, parameters: Mapping[str, Any], *also: str) -> None:

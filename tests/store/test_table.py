@@ -147,8 +147,11 @@ def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_defect_of_ours_is_not_called_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, RefusedError("TransactWriteItems", "ValidationException"))
+@pytest.mark.parametrize("reasons", [(), ("None", "ValidationError")])
+def test_a_defect_of_ours_is_not_called_an_outage(monkeypatch: pytest.MonkeyPatch, reasons: tuple[str, ...]) -> None:
+    code, large = "TransactionCanceledException", "Item size to update has exceeded the maximum allowed size"
+    code = code if reasons else "ValidationException"
+    failing(monkeypatch, RefusedError("TransactWriteItems", code, message=large, reasons=reasons))
 
     with pytest.raises(RefusedError):
         transactions.record(a_payment())
@@ -230,7 +233,9 @@ wholes = builds(
     number=integers(-(10**18), 10**18),
     exact=decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-180, max_value=180),
     yes=booleans(),
-    at=datetimes().map(lambda at: at.replace(tzinfo=UTC)),
+    at=datetimes(*(one.replace(tzinfo=None) for one in (table.FIRST, table.LAST))).map(
+        lambda at: at.replace(tzinfo=UTC)
+    ),
     part=parts,
     sealed=binary(min_size=1),
     parts=tuples(parts, parts),

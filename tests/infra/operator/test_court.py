@@ -5,16 +5,20 @@ import io
 import json
 import re
 import sys
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from chalicelib.domain.transaction import Erasure
+from chalicelib.domain.transaction import ERASED, Erasure
+from chalicelib.services.linked_cards import link
+from chalicelib.store import linked_cards
+from chalicelib.store.table import read
 from infra.operator import commands as operator
 from infra.operator import erasure, holds
+from tests.api.test_unreadable_records import damage
 from tests.support.cards import PAN
-from tests.support.payers import Payer, now
+from tests.support.payers import Payer, now, replace_name
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
 from tests.support.transactions import a_body, a_guid
@@ -214,3 +218,58 @@ def test_a_payer_does_not_learn_of_a_hold(capsys: pytest.CaptureFixture[str]) ->
     payer.run("export")
 
     assert REFERENCE not in capsys.readouterr().out
+
+
+def test_a_linked_card_of_a_held_payment_keeps_its_holder() -> None:
+    payer = Payer()
+    linked = link(payer.till.agent, replace_name(payer.name), "Company card", now())
+    by_link = {"LinkedCardId": linked.id, "CardInputMode": 2}
+    basic = {"Amount": "10.00", "CurrencyID": "ZAR", "InputType": 5}
+    held = payer.till.pay({"BasicTran": basic, "Card": by_link}, now())  # without an address
+    free = payer.till.pay({"BasicTran": basic, "Card": by_link, "Receipt": payer.receipt}, now())
+    court("hold", "--transaction", held.id, reference=f"order {payer.token}")
+
+    with pytest.raises(SystemExit, match=f"the linked card of {free.id}"):
+        payer.erase()
+    kept = read(linked_cards.key(linked.id))
+    court("lift", reference=f"order {payer.token}")
+    payer.erase()
+    erased = read(linked_cards.key(linked.id))
+
+    assert stored_transaction(free.id).erasure is Erasure.DONE
+    assert kept
+    assert kept.details.cardholder == payer.name
+    assert erased
+    assert erased.details.cardholder == ERASED
+
+
+def test_a_hold_names_the_transactions_that_it_cannot_hold() -> None:
+    payer = Payer()
+    paid, lost = payer.pay_cash(), payer.pay_cash()
+    damage("transactions", lambda item: item["id"]["S"] == lost.id, gmt={"N": "99"})
+    unknown = a_guid()
+    for chosen, missing in (("--merchant", lost.id), ("--transaction", unknown)):
+        named = [payer.merchant] if chosen == "--merchant" else [paid.id, chosen, unknown]
+        with pytest.raises(SystemExit, match=f"Not held.*{missing}"):
+            court("hold", chosen, *named, reference=f"order {payer.token}")
+        assert paid.id in holds.by_transaction()
+
+
+def test_an_export_names_no_other_order(exported: Any) -> None:
+    payer = Payer()
+    paid, other = payer.pay_cash(), payer.pay_cash()
+    court("hold", "--transaction", paid.id, "--transaction", other.id, reference="a secret order")
+    court("export", "--transaction", paid.id, reference="a secret order")
+    court("hold", "--transaction", paid.id)
+
+    found = exported("--transaction", paid.id)
+
+    assert "a secret order" not in json.dumps(found)
+    assert f"reference={REFERENCE}" in json.dumps(found)
+
+
+@pytest.mark.parametrize(("at", "is_over"), [("2027-04-01T11:59Z", False), ("2027-04-01T12:00Z", True)])
+def test_the_last_day_of_a_hold_ends_when_it_has_ended_everywhere(at: str, *, is_over: bool) -> None:
+    hold = holds.Hold("order", (), date(2027, 3, 31), frozenset())
+
+    assert hold.is_over(datetime.fromisoformat(at)) is is_over

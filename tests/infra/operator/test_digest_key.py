@@ -139,6 +139,26 @@ def test_a_rotation_touches_no_till_and_leaves_no_digest_of_the_earlier_key(stag
     assert [give_back(stage, payment, pan) for pan in OTHERS[1:4]] == [(400, 202), (400, 202), (409, 313)]
 
 
+@pytest.mark.usefixtures("quick_waits")
+def test_a_run_that_a_later_rotation_overtook_leaves_no_card_behind(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_card_payment(stage)
+    with monkeypatch.context() as patch:
+        patch.setattr(digest_key, "_wrap_cards", lambda _: 0)
+        rotate()
+    wrap = digest_key._wrap  # noqa: SLF001
+
+    def overtaken(number: int, item: Any) -> bool:
+        wrap(2, item)  # by the earlier run, after this one has read the payment
+        return wrap(number, item)
+
+    monkeypatch.setattr(digest_key, "_wrap", overtaken)
+    rotate("--again")
+
+    assert numbers("transactions", "card_digest") == {3}
+
+
 def test_before_the_new_key_begins_nothing_is_made_with_it_and_both_are_accepted(
     stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,10 +15,11 @@ from botocore.client import BaseClient
 
 from chalicelib import clock
 from chalicelib.aws.client import Client
+from chalicelib.domain.transaction import ERASED_PICTURE
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.operator import commands as operator
-from infra.operator import digest_key
+from infra.operator import digest_key, payer_records
 from infra.operator.reconcile import HEADER
 from infra.stack.cloudformation import deployed
 from infra.stack.operator_role import role
@@ -112,6 +113,8 @@ def payer() -> Payer:
     boto3.client("s3").put_object(Bucket=SETTINGS["BUCKET"], Key=logo, Body=b"a picture")
     write_one(update(merchants.key(payer.till.merchant.id), "SET #avatar_key = :logo", {"logo": logo}))
     payer.pay_cash()
+    for one in payer_records.files_below(ERASED_PICTURE):  # an erasure stores it once
+        boto3.client("s3").delete_object(Bucket=SETTINGS["BUCKET"], Key=one.name, VersionId=one.version)
     return payer
 
 

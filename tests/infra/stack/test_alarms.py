@@ -196,6 +196,8 @@ def test_an_unreadable_record_is_a_ticket_and_no_defect(stage: str, logs: Logs) 
 
     assert of_triggers(sums) == {}
     assert sums["Unusual"] >= 10
+    counting = {one.function for one in alarms.METRIC_FILTERS if "unreadable" in one.pattern}
+    assert "Authorizer" in counting  # it reads logins, agents and secrets
 
 
 def test_mail_that_does_not_leave_is_no_defect(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
