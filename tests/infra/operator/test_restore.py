@@ -86,6 +86,10 @@ def stage(request: pytest.FixtureRequest, server: str, moto_tables: Any, seeded:
     for name in tables.list_tables()["TableNames"]:
         if name.removeprefix(settings().table_prefix) not in items.definitions():
             tables.delete_table(TableName=name)
+        elif is_moto():  # its recovery ends at the time at which a test enabled it
+            tables.update_continuous_backups(
+                TableName=name, PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False}
+            )
 
 
 @dataclass
