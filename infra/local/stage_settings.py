@@ -39,9 +39,10 @@ def page(start_response: "StartResponse") -> Iterable[bytes]:
 def read() -> dict[str, str]:
     """Return the whole environment of a process that uses the local stage. Exit with one line if none runs.
 
-    The stage is at AWS_ENDPOINT_URL, or at AWS_PORT of this machine.
+    The stage is at AWS_PORT of this machine, else at AWS_ENDPOINT_URL.
     """
-    url = os.environ.get("AWS_ENDPOINT_URL") or f"http://{HOST}:{os.environ.get('AWS_PORT') or 8001}"
+    port = os.environ.get("AWS_PORT")
+    url = f"http://{HOST}:{port}" if port else os.environ.get("AWS_ENDPOINT_URL") or f"http://{HOST}:8001"
     found: object = None
     with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
         parts = urlsplit(url)
@@ -50,7 +51,7 @@ def read() -> dict[str, str]:
                 connection.request("GET", PATH)
                 found = json.load(connection.getresponse())
     if not isinstance(found, dict) or not names() <= found.keys():
-        sys.exit(f"No local stage is at {url}: start one with `make run`, or name its address in AWS_ENDPOINT_URL.")
+        sys.exit(f"No local stage is at {url}: start one with `make run`, or name its AWS_PORT.")
     no_profile = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
     return {**found, **no_profile, "AWS_ENDPOINT_URL": url}
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+from botocore.parsers import ResponseParserError
 
 from chalicelib import clock
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
@@ -439,8 +440,10 @@ def _refusals_in_a_line() -> Iterator[None]:
         sys.exit(f"AWS refused: {_one_line(refusal)}. Is the environment that of the stage?")
     except ParamValidationError:
         raise  # a defect of ours
-    except (BotoCoreError, CallError) as outage:
-        sys.exit(f"AWS is out of reach: {_one_line(outage)}. Is the environment that of the stage?")
+    except (BotoCoreError, CallError, ResponseParserError) as outage:
+        url = os.environ.get("AWS_ENDPOINT_URL")
+        hint = f"Is {url}, of AWS_ENDPOINT_URL, the stage's?" if url else "Is the environment that of the stage?"
+        sys.exit(f"AWS is out of reach: {_one_line(outage)}. {hint}")
     except stage_secret.SecretError as problem:
         sys.exit(str(problem))
 

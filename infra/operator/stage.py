@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from difflib import get_close_matches
 
 import boto3
 from botocore.exceptions import ClientError
@@ -41,6 +42,9 @@ def settings_of(name: str | None, stack: str | None) -> SettingsOf:
         if given:
             _refuse(given)
         sys.exit("Name the stage: STAGE=prod in the environment, or --stage prod.")
+    known = config.read(stage_settings.ROOT)["stages"]
+    if name not in known and (meant := get_close_matches(name.lower(), known, n=1)):
+        sys.exit(f"{config.FILE} has no stage {name}; it has {meant[0]}.")
     if name == LOCAL:
         if _is_of_the_local_stage():
             return lambda _: nullcontext()
@@ -66,7 +70,7 @@ def _given() -> dict[str, str]:
 
 def _refuse(given: Mapping[str, str]) -> None:
     names = " ".join(given)
-    sys.exit(f"This shell has settings of its own, and the stage has others: `unset {names}`, and name STAGE only.")
+    sys.exit(f"This shell has settings of its own, perhaps of another stage: `unset {names}`, and name STAGE only.")
 
 
 @contextmanager

@@ -128,7 +128,13 @@ class Deployment:
         change = self._ready(change)
         if not change.first_url:
             return self._change(change, change.template_url, check)
-        self._change(change, change.first_url, check)
+        try:
+            self._change(change, change.first_url, check)
+        except DeployError as problem:
+            if not isinstance(problem.__cause__, (*CALL_FAILS, KeyboardInterrupt)):
+                raise
+            message = f"{problem} Then deploy again: only that protects the new tables from deletion."
+            raise DeployError(message) from problem
         protecting = change._replace(before=self._polled(self.described, change.stack), watched_minutes=0)
         try:
             return self._change(self._ready(protecting), change.template_url, None)

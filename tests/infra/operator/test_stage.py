@@ -71,6 +71,8 @@ WHOLE = {name: value for name, value in SETTINGS.items() if name != "MAIL_FROM"}
         ({**SETTINGS, "TABLE_PREFIX": "payments-prod-"}, "unset ACQUIRERS"),
         ({"STAGE": "prod"}, "payments-prod does not exist, in eu-west-1"),
         ({"STAGE": "prod", "STACK": "payments-dev"}, "The stack payments-dev is the stage dev, not prod"),
+        ({"STAGE": "Local"}, ".chalice/config.json has no stage Local; it has local."),
+        ({"STAGE": "prd"}, "has no stage prd; it has prod."),
         ({"STAGE": "dev", "AWS_REGION": "us-east-1"}, "name two regions: eu-west-1, us-east-1"),
         ({"STAGE": "dev", "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1"}, "not exist, in us-east-1"),
     ],
@@ -153,6 +155,15 @@ def operated(*arguments: str, **environment: str) -> "subprocess.CompletedProces
         check=False,
         timeout=60,
     )
+
+
+def test_an_address_that_is_no_aws_is_one_clear_line() -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "prod", "AWS_SECRET_ACCESS_KEY": "prod", "AWS_REGION": "eu-west-1"}
+    with answering(200, b"<html>") as url:
+        done = operated("show-secrets", STAGE="prod", AWS_ENDPOINT_URL=url, **keys)
+
+    assert f"Is {url}, of AWS_ENDPOINT_URL, the stage's?" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_PORT"])

@@ -262,6 +262,15 @@ def test_an_expired_token_says_that_the_change_goes_on() -> None:
         deployed(client)
 
 
+def test_an_expired_token_while_tables_are_new_says_that_they_are_not_protected() -> None:
+    client = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE", is_new=True)
+    client.failures = [refusal("ExpiredToken", "The security token included in the request is expired")]
+    change = Change(STACK, URL, TEMPLATE, {}, None, 15, first_url="https://first")
+
+    with pytest.raises(DeployError, match=r"goes on .* deploy again: only that protects the new tables"):
+        Deployment(client, pause=lambda _: None).deploy(change, None)
+
+
 def test_only_a_missing_stack_is_taken_for_a_new_one() -> None:
     client = CloudFormation()
     client.is_executed = True
