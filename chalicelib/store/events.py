@@ -21,6 +21,7 @@ from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
     Range,
+    UnreadableError,
     Write,
     attributes_of,
     decode,
@@ -102,7 +103,13 @@ def begin_again(wanted: Delivery) -> None:
 
 
 def claim(day: str, place: str, now: datetime) -> Delivery | None:
-    """Claim a due delivery; return None when another process has it or it is finished."""
+    """Claim a due delivery; return None when another process has it or it is finished.
+
+    Raise UnreadableError for a key that names no merchant: somebody stored it past the service.
+    """
+    if not day.partition("#")[0].isdecimal():
+        message = "day"
+        raise UnreadableError(message)
     return due_index.claim(_key(day, place), due_index.DUE, {"now": now}, {"due_at": now + deliveries.HELD_FOR})
 
 

@@ -359,6 +359,28 @@ def test_each_delivery_is_a_line_of_the_log_with_no_part_of_an_answer(
     ]
 
 
+def test_a_delivery_of_nobody_is_unreadable_and_no_defect(
+    merchant: int, receiver: Receiver, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = a_stored_event(merchant)
+    clock.sweep(timedelta(minutes=1))
+    (sent,) = found(event)
+    forged = replace(sent, state=DeliveryState.PENDING, due_at=clock.now, due_shard=sent.due_shard or f"{merchant}#1")
+    item = encode(forged) | {"day": {"S": "F#2026-11-25"}}
+    hook = sent.webhook_id
+    item["due_shard"] = {"S": rules.queue_of(merchant, hook)}
+    tables().put_item(TableName=f"{resources.STACK}-{events.TABLE}", Item=item)
+    capsys.readouterr()
+
+    clock.sweep(timedelta(minutes=1))
+
+    lines = capsys.readouterr().out
+    assert '"event": "unreadable"' in lines
+    assert '"event": "defect"' not in lines
+    assert len(receiver.ids) == 1
+    tables().delete_item(TableName=f"{resources.STACK}-{events.TABLE}", Key={k: item[k] for k in ("day", "place")})
+
+
 def test_a_redirect_is_not_followed_and_not_delivered(merchant: int) -> None:
     with a_receiver(lambda _: 302) as moved:
         a_stored_hook(merchant, moved.url)
