@@ -21,11 +21,20 @@ def log(event: str, **facts: Any) -> None:
 
 def write_json(event: str, facts: Mapping[str, Any]) -> None:
     """Write one line of JSON."""
-    sys.stdout.write(json.dumps({"event": event, "stage": settings().stage, **facts}, default=str) + "\n")
+    sys.stdout.write(_json(event, facts))
     sys.stdout.flush()
 
 
-write: Writer = write_json  # the local stage sets a writer for people
+def write_to_standard_error(event: str, facts: Mapping[str, Any]) -> None:
+    """Write one line of JSON apart from the output of a command."""
+    sys.stderr.write(_json(event, facts))
+
+
+def _json(event: str, facts: Mapping[str, Any]) -> str:
+    return json.dumps({"event": event, "stage": settings().stage, **facts}, default=str) + "\n"
+
+
+write: Writer = write_json  # the local stage and the operator's commands set another one
 
 
 def log_defect(defect: BaseException, **facts: Any) -> None:

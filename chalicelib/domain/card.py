@@ -160,8 +160,22 @@ def has_check_digit(pan: str) -> bool:
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
+def mistyped(pan: Secret | None, name: str) -> Findings:
+    """Return a finding when a text is no number of a card of a known payment system."""
+    if pan is None:
+        return (_required("pan"),)
+    digits = pan.reveal()
+    if not PAN_DIGITS.fullmatch(digits):
+        return (Finding(name, Check.FORMAT, "A card number of 12 to 19 digits is expected."),)
+    if not has_check_digit(digits):
+        return (Finding(name, Check.CARD_NUMBER, "The card number is mistyped: its check digit does not fit."),)
+    if brand_of(digits) is None:
+        return (Finding(name, Check.CARD_NUMBER, "The card number is of no known payment system."),)
+    return ()
+
+
 def _keyed_in(sent: CardInput) -> tuple[CardData | None, Findings]:
-    problems = (*_number(sent.pan, "card.pan"), *_expiry(sent.exp))
+    problems = (*mistyped(sent.pan, "card.pan"), *_expiry(sent.exp))
     if problems or sent.pan is None or sent.exp is None:
         return None, problems
     pan = sent.pan.reveal()
@@ -200,7 +214,7 @@ def _named(card: CardData | None, cardholder: str | None) -> CardData | None:
 def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:
     """Return the card in a reader's data, with number and expiry checked."""
     name = "card.reader_data"
-    problems = _number(card.pan, name)
+    problems = mistyped(card.pan, name)
     if not EXP_DIGITS.fullmatch(track.exp):
         problems += (_malformed(expected),)
     if problems:
@@ -221,19 +235,6 @@ def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
 
 def _details(pan: str, exp: str) -> CardDetails:
     return CardDetails(brand=brand_of(pan) or "", bin=pan[:6], last4=pan[-4:], exp=exp)
-
-
-def _number(pan: Secret | None, name: str) -> Findings:
-    if pan is None:
-        return (_required("pan"),)
-    digits = pan.reveal()
-    if not PAN_DIGITS.fullmatch(digits):
-        return (Finding(name, Check.FORMAT, "A card number of 12 to 19 digits is expected."),)
-    if not has_check_digit(digits):
-        return (Finding(name, Check.CARD_NUMBER, "The card number is mistyped: its check digit does not fit."),)
-    if brand_of(digits) is None:
-        return (Finding(name, Check.CARD_NUMBER, "The card number is of no known payment system."),)
-    return ()
 
 
 def _expiry(exp: Secret | None) -> Findings:

@@ -22,7 +22,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from botocore.parsers import ResponseParserError
 
-from chalicelib import clock
+from chalicelib import clock, log
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
 from chalicelib.aws.errors import CallError, RefusedError
 from chalicelib.domain import card
@@ -69,11 +69,14 @@ REMEMBERED_MINUTES = REMEMBERED_S // 60
 ADMITTED_MINUTES = 1  # API Gateway admits the caller of an accepted header without another look
 EVER = datetime.max.replace(tzinfo=UTC)
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
+OBJECTS = "agent#17, merchant#3, terminal#9, holds"
 MONTH = r"[0-9]{4}-(0[1-9]|1[0-2])"
 
 
 def _link_card_command(options: argparse.Namespace) -> None:
     agent = agent_of(options.email)
+    if agent.is_system_user:
+        sys.exit(f"Agent {agent.id} is a system user, who takes no payments: no card is linked to it.")
     typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
     now = clock.now()
@@ -169,15 +172,30 @@ def _use_certificate_command(options: argparse.Namespace) -> None:
 
 
 def _undo_secret_command(options: argparse.Namespace) -> None:
-    names = ", ".join(stage_secret.undo(accepts_leaked=options.accept_leaked)) or "nothing"
+    step = stage_secret.step_back(accepts_leaked=options.accept_leaked)
+    if not options.yes:
+        _confirm(step)
+    stage_secret.undo(step)
+    names = ", ".join(step.differs) or "nothing"
     print(f"Returned to the version before: {names} differs. The same command returns to the later one.")
     print(f"Every function uses it in {REMEMBERED_MINUTES} minutes at the latest.")
+
+
+def _confirm(step: stage_secret.StepBack) -> None:
+    """Ask at a terminal. Without one, exit with one line if the version before lacks a secret that all need."""
+    changes = ", ".join(f"{name} {'is removed' if name in step.removed else 'changes'}" for name in step.differs)
+    about = f"The version before the latest change differs: {changes or 'nothing'}. The digest keys stay."
+    if sys.stdin.isatty():
+        if input(f"{about} Return to it? [y/N] ").strip().lower() not in {"y", "yes"}:
+            sys.exit("Nothing is changed.")
+    elif step.removed & stage_secret.NEEDED:
+        sys.exit(f"{about} Nothing is changed: there is no terminal to ask at. Add --yes to return to it.")
 
 
 def _audit_command(options: argparse.Namespace) -> None:
     entries = list(audit.of(options.object))
     if not entries:
-        sys.exit(f"No change of {options.object} is stored. Objects are named like agent#17, merchant#3, terminal#9.")
+        sys.exit(f"No change of {options.object} is stored. Objects are named like {OBJECTS}.")
     for entry in entries:
         at = entry.at.partition("#")[0]
         by = "operator" if entry.by == audit.OPERATOR else f"agent {entry.by}"
@@ -297,7 +315,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
     "undo-secret": (
         "return to the secrets before the latest change",
         _undo_secret_command,
-        {"--accept-leaked": {"action": "store_true", "help": "also if that accepts a signing secret that leaked"}},
+        {
+            "--accept-leaked": {"action": "store_true", "help": "also if that accepts a signing secret that leaked"},
+            "--yes": {"action": "store_true", "help": "without a question, also if that removes the signing secret"},
+        },
     ),
     "link-card": (
         "link a card to an agent",
@@ -378,7 +399,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
     "audit": (
         "print who changed which fields of an object",
         _audit_command,
-        {"object": {"help": "agent#17, merchant#3, terminal#9"}},
+        {"object": {"help": OBJECTS}},
     ),
 }
 
@@ -420,10 +441,27 @@ def _run(chosen: argparse.Namespace) -> None:
     """Run the command with the settings of its stage."""
     _check_address()
     chosen.settings_of = stage.settings_of(chosen.stage, chosen.stack)
-    with _refusals_in_a_line(), chosen.settings_of(stage.API), _refusals_in_a_line():
+    with _log_apart(chosen), _refusals_in_a_line(), chosen.settings_of(stage.API), _refusals_in_a_line():
         if settings().is_local and (aws_url := os.environ.get("AWS_ENDPOINT_URL")):
             stage_clock.follow(aws_url)
         COMMANDS[chosen.command][1](chosen)
+
+
+@contextmanager
+def _log_apart(chosen: argparse.Namespace) -> Iterator[None]:
+    """Write log lines to standard error: standard output may be a document, a secret or a list.
+
+    `restore` and `payer erase` print a report of their work, which has its log lines.
+    """
+    before, is_report = log.write, chosen.command == "restore" or getattr(chosen, "action", None) == ERASE
+    if is_report or before is log.write_to_standard_error:  # another command of this process changes it back
+        yield
+        return
+    log.write = log.write_to_standard_error
+    try:
+        yield
+    finally:
+        log.write = before
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 
 from chalicelib import clock
 from chalicelib.domain.business_days import instant_of, to_local
-from chalicelib.domain.card import PAN_DIGITS
+from chalicelib.domain.card import mistyped
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.merchant import Merchant
@@ -41,6 +41,7 @@ EXPORT, HOLD, LIFT, LIST = "export", "hold", "lift", "holds"
 # With the digest keys, two of them would tell the card's number. The third names other orders.
 NOT_EXPORTED = {"fingerprint", "card_digest", "holds"}
 BY_DIGEST, BY_MASK = "digest of the card's number", "first six and last four digits of the card only"
+BY_EMAIL, BY_PHONE = "e-mail address of the payer", "telephone number of the payer"
 NOT_THERE = [
     "Card numbers and CVV2 are never stored.",
     "Events and sent messages are deleted after 30 days, sessions after their end, exported files after a day.",
@@ -103,9 +104,7 @@ def court_command(options: argparse.Namespace) -> None:
     """Export, hold, lift or list. Exit with 1 and a line if nothing can be done."""
     now = clock.now()
     if options.action == LIST:
-        for hold in holds.all_holds():
-            ends = f", until {hold.until}" if hold.until else ""
-            print(f"{hold.reference}: {len(hold.ids)} transactions{ends}; placed {', '.join(hold.placed)}")
+        _list()
         return
     reference = (options.reference or "").strip()
     if not reference or "=" in reference or not reference.isprintable():
@@ -117,8 +116,19 @@ def court_command(options: argparse.Namespace) -> None:
     found, missing = _found(order)
     if options.action == HOLD:
         _hold(reference, options.until, [one.record for one in found], missing)
-    else:
-        _export(reference, order, found, missing, now)
+        return
+    _export(reference, order, found, missing, now)
+    if missing:
+        sys.exit("\n".join(f"Not exported: {one}" for one in missing))
+
+
+def _list() -> None:
+    found = holds.all_holds()
+    for hold in found:
+        ends = f", until {hold.until}" if hold.until else ""
+        print(f"{hold.reference}: {len(hold.ids)} transactions{ends}; placed {', '.join(hold.placed)}")
+    if not found:
+        print("No transaction is held.")
 
 
 def _lift(reference: str, now: datetime) -> None:
@@ -156,7 +166,9 @@ def _order(options: argparse.Namespace) -> Order:
     agent = read(agents.key(options.agent)) if options.agent is not None else None
     terminal = read(merchants.terminal_key(options.terminal)) if options.terminal is not None else None
     named = list(dict.fromkeys(options.merchant or (one.client_id for one in (agent, terminal) if one)))
-    ids = tuple(dict.fromkeys(one.strip().upper() for one in options.transaction or ()))
+    ids = tuple(dict.fromkeys(one.strip().upper() for one in options.transaction or () if one.strip()))
+    if ids and (options.card or any((options.begin, options.end, options.email, options.phone))):
+        sys.exit("--transaction names each transaction: leave out --from, --to, --email, --phone and --card.")
     if bool(ids) == bool(named):
         sys.exit("Name transactions by --transaction, or a merchant, an agent or a terminal that is stored.")
     chosen = read_all([merchants.key(one) for one in named])
@@ -170,6 +182,8 @@ def _order(options: argparse.Namespace) -> Order:
 
 
 def _check(order: Order) -> None:
+    if order.email is not None and order.phone is not None:
+        sys.exit("Name the payer by --email or by --phone, not by both.")
     for merchant in order.merchants:
         try:
             begin, end = order.span(merchant)
@@ -182,7 +196,9 @@ def _check(order: Order) -> None:
 def _typed_card() -> Secret:
     typed = getpass.getpass("Card number: ") if sys.stdin.isatty() else sys.stdin.readline()
     number = typed.strip().replace(" ", "").replace("-", "")
-    return Secret(number) if PAN_DIGITS.fullmatch(number) else sys.exit("A card number of 12 to 19 digits is expected.")
+    if problems := mistyped(Secret(number), "card.pan"):
+        sys.exit("\n".join(one.message for one in problems))
+    return Secret(number)
 
 
 def _found(order: Order) -> tuple[list[Found], list[str]]:
@@ -229,9 +245,9 @@ def _of_merchant(order: Order, merchant: Merchant) -> dict[str, str]:
 
 
 def _of_payer(order: Order, merchant: Merchant) -> set[str] | None:
-    if not (order.email or order.phone):
+    if order.email is None and order.phone is None:
         return None
-    address = of_email(order.email) if order.email else of_phone(order.phone or "", merchant.country_code)
+    address = of_email(order.email) if order.email is not None else of_phone(order.phone or "", merchant.country_code)
     if address is None:
         sys.exit("The address is not valid.")
     belongs = payer_records.belongs_to(merchant, address)
@@ -240,14 +256,20 @@ def _of_payer(order: Order, merchant: Merchant) -> set[str] | None:
 
 def _fits(order: Order, record: Transaction) -> str | None:
     """Return how a transaction fits the order; None for another card. A linked card has no digest."""
+    by_address = BY_EMAIL if order.email else BY_PHONE if order.phone else None
     if order.card is None:
-        return "place and time"
+        return by_address or "place and time"
+    by_card = _fits_card(order, order.card, record)
+    return f"{by_address}, and {by_card}" if by_address and by_card else by_card
+
+
+def _fits_card(order: Order, card: Secret, record: Transaction) -> str | None:
     if record.card is None or record.card.masked != order.mask or record.is_reversal:
         return None
     digest = record.card_entry.digest
     if digest is None:
         return BY_MASK
-    return BY_DIGEST if digest in card_digests(record.id, order.card) else None
+    return BY_DIGEST if digest in card_digests(record.id, card) else None
 
 
 def _reversals_of(payments: Iterable[Transaction], known: Mapping[str, Transaction]) -> Iterator[str]:

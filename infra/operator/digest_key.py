@@ -80,7 +80,9 @@ def described() -> str:
         state = "never changed by a command" if is_there else "IS MISSING: no secret key or session works"
         return f"{DIGEST_KEY:<24} {state}"
     state = "" if content.get(DONE) else "; the rotation is unfinished: run rotate-digest again"
-    return f"{DIGEST_KEY:<24} changed {keys[-1]['since']}; key {len(keys)}, and the earlier ones stay known{state}"
+    since = keys[-1]["since"]
+    when = "changed" if datetime.fromisoformat(since) <= clock.now() else "changes at"
+    return f"{DIGEST_KEY:<24} {when} {since}; key {len(keys)}, and the earlier ones stay known{state}"
 
 
 def _begin(*, again: bool) -> tuple[int, datetime]:
@@ -90,7 +92,9 @@ def _begin(*, again: bool) -> tuple[int, datetime]:
     if keys:
         begins = datetime.fromisoformat(keys[-1]["since"])
         if not read_now.document.get(DONE) or (now - begins < BETWEEN and not again):
-            print(f"Key {len(keys)} began at {keys[-1]['since']}. Another key needs --again, and this one finished.")
+            when = f"{'began' if begins <= now else 'begins'} at {keys[-1]['since']}"
+            goes_on = "looks for digests that are left" if read_now.document.get(DONE) else "finishes its rotation"
+            print(f"Key {len(keys)} {when}. This run {goes_on}. After that, --again makes another key.")
             return len(keys), begins
     else:
         keys = [{"key": _first_key()}]

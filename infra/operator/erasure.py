@@ -68,7 +68,7 @@ PICTURE = Picture(  # one grey pixel
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
 COMPARED = ("phase", "erasure", "signature_key", "reverse_invoice", "latest_reversal_id")  # others write these
-NOT_HELD = "attribute_not_exists(#holds)"  # an order that comes meanwhile stops the erasure
+NOT_HELD = "attribute_not_exists(#holds)"  # an order that comes meanwhile stops the erasure of its transactions
 TICK = timedelta(microseconds=1)
 Touches = Callable[[str], bool]
 
@@ -84,20 +84,20 @@ def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> li
 
 
 class Erased(Record):
-    """The number of transactions whose data was erased, and the families that an order held."""
+    """The number of transactions whose data was erased, and the families that an order holds."""
 
     count: int
     held: tuple[Family, ...] = ()
+    before_hold: frozenset[str] = frozenset()  # of the held families: their records were erased before
+    keeps_notes: bool = False
     by_held_cards: frozenset[str] = frozenset()  # another payment with the same linked card is held
 
 
 def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> Erased:
     """Erase the payer's data in these families and in notes. With a held family, all notes stay."""
-    notes = [] if any(family.holds for family in found) else payer_records.notes_of(merchant, address)
-    for note in notes:
-        key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
-        with suppress(AlreadyExistsError):  # a later count has another note
-            write_one(update(key, "SET #note = :new", {"new": ERASED, "was": note.note}, condition="#note = :was"))
+    free = [family for family in found if not family.holds]
+    keeps_notes = len(free) < len(found)
+    notes = 0 if keeps_notes else _erase_notes(merchant, address)
     if not found:
         if notes:
             write_one(_audited(merchant, now))
@@ -115,15 +115,35 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     else:
         raise UnfinishedError
     held = tuple(family for family in known.values() if family.holds)
+    before_hold = _replaced(held)
     known = {family.ids[0]: family for family in known.values() if not family.holds}
     if not known:
-        return Erased(0, held)
+        if notes or (before_hold and free):
+            write_one(_audited(merchant, now))
+        return Erased(0, held, before_hold, keeps_notes)
     ids = list(chain.from_iterable(family.ids for family in known.values()))
     by_held_cards = _erase_around(merchant, address, ids, now)
     write_one(_audited(merchant, now))
     for payment_id in known.keys() - by_held_cards:  # the others are found again when the hold has ended
         _mark(payment_id, Erasure.DONE)
-    return Erased(len(ids), held, by_held_cards)
+    return Erased(len(ids), held, before_hold, keeps_notes, by_held_cards)
+
+
+def _erase_notes(merchant: Merchant, address: Address) -> int:
+    """Erase the notes that name the address. Return their number."""
+    notes = payer_records.notes_of(merchant, address)
+    for note in notes:
+        key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
+        with suppress(AlreadyExistsError):  # a later count has another note
+            write_one(update(key, "SET #note = :new", {"new": ERASED, "was": note.note}, condition="#note = :was"))
+    return len(notes)
+
+
+def _replaced(families: Iterable[Family]) -> frozenset[str]:
+    """Return the IDs of the transactions whose records have no data of the payer any more."""
+    ids = chain.from_iterable(family.ids for family in families)
+    found = read_all([transactions.key(one) for one in ids], for_list=True)
+    return frozenset(one.id for one in found if one and one.erasure in {Erasure.REPLACED, Erasure.DONE})
 
 
 def _audited(merchant: Merchant, now: datetime) -> Write:

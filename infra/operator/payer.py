@@ -26,6 +26,7 @@ from chalicelib.store import drawers, events, history, linked_cards, merchants, 
 from chalicelib.store.table import Value, encode, read, read_all
 from infra.operator import holds, payer_records
 from infra.operator.erasure import (
+    Erased,
     UnfinishedError,
     card_without_payer,
     changes_of,
@@ -110,14 +111,30 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         erased = erase(merchant, address, found, now)
     except UnfinishedError:
         sys.exit("Requests kept changing these payments: run the command again to finish.")
-    log("payer_erased", user=user(), merchant=merchant.id, transactions=erased.count, held=_count(erased.held))
+    before = len(erased.before_hold)
+    left = _count(erased.held) - before
+    log("payer_erased", user=user(), merchant=merchant.id, transactions=erased.count, held=left, before_hold=before)
     print(f"Erased the payer's data in {_text_of(erased.count, merchant)}.")
     print(BACKUPS.format(until=(now + BACKUP).date()))
+    _exit_if_held(erased, left, merchant)
+
+
+def _exit_if_held(erased: Erased, left: int, merchant: Merchant) -> None:
+    """Print the held transactions. Exit with 1 and the reasons if something was not erased."""
     for family in erased.held:
-        print(f"held by {', '.join(sorted(family.holds))}: {' '.join(family.ids)}")
+        references = ", ".join(sorted(family.holds))
+        for about, is_before in (("held", False), ("erased before it was held", True)):
+            if ids := [one for one in family.ids if (one in erased.before_hold) is is_before]:
+                print(f"{about} by {references}: {' '.join(ids)}")
     lines = []
     if erased.held:
-        lines = [f"Not erased, because an order holds them: {_text_of(_count(erased.held), merchant)}, and all notes."]
+        notes = ", and all notes" if erased.keeps_notes else ""
+        lines = [f"Not erased, because an order holds them: {_text_of(left, merchant)}{notes}."]
+    if before := len(erased.before_hold):
+        lines.append(
+            f"Erased before the order held them: the records of {_text_of(before, merchant)}."
+            " Their messages, events and pictures stay."
+        )
     if by_card := " ".join(sorted(erased.by_held_cards)):
         lines.append(f"Not erased, because it paid a held payment as well: the linked card of {by_card}.")
     if lines:

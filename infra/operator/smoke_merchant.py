@@ -46,9 +46,12 @@ def smoke_merchant_command(options: argparse.Namespace) -> None:
     """Create the merchant and its till, or give its till a new key. Print the two variables of `make deploy`."""
     if not re.fullmatch(EMAIL, options.email):
         sys.exit("The e-mail address is not valid.")
+    system_user = agent_of(options.system_user)
+    if not system_user.is_system_user:
+        sys.exit(f"Agent {system_user.id}, of --system-user, is no system user.")
     login = read(agents.login_key(canonical(options.email)))
     if login is None:
-        key, merchant_id = _create(agent_of(options.system_user), options.email)
+        key, merchant_id = _create(system_user, options.email)
         print(f"# merchant {merchant_id}, {NAME}: leave it out of sums over all merchants")
     else:
         key = _replace_key(agent_of(options.email))

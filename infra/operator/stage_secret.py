@@ -32,6 +32,7 @@ PROPOSED = "PROPOSED"  # the label of a version before it is current: a version 
 DIGEST_KEY = "digest_key"
 CERTIFICATE = "iso8583"
 LEAKED = "leaked"
+NEEDED = {"signing", DIGEST_KEY}  # without them, credentials of all merchants are refused
 NO_SECRETS = {"partners", "changed", LEAKED}  # parts of the document that are not one secret
 BETWEEN = timedelta(days=1)  # two rotations of the signing secret
 OVERTAKEN = "Another change came between. Nothing was changed: look at the secret, and run the command again."
@@ -120,8 +121,17 @@ def expiry_of(certificate: Path, key: Path) -> datetime:
     return expires
 
 
-def undo(*, accepts_leaked: bool = False) -> list[str]:
-    """Return to the version before the latest change, and return the names that differ. A second call repeats it.
+class StepBack(Record):
+    """The step from the current version to the one before, with the names of the parts that it changes."""
+
+    current: str
+    previous: str
+    differs: tuple[str, ...]
+    removed: frozenset[str]
+
+
+def step_back(*, accepts_leaked: bool = False) -> StepBack:
+    """Return the step to the version before the latest change of this secret.
 
     Raises SecretError if that version accepts a signing secret that leaked, unless `accepts_leaked`.
     """
@@ -137,9 +147,14 @@ def undo(*, accepts_leaked: bool = False) -> list[str]:
             " --accept-leaked returns to it all the same."
         )
         raise SecretError(message)
-    _make_current(secret_id, versions[PREVIOUS], instead_of=versions[CURRENT])
-    named = {**_parts(now), **_parts(before)}
-    return sorted(name for name in named if _parts(now).get(name) != _parts(before).get(name))
+    parts, earlier = _parts(now), _parts(before)
+    differs = tuple(sorted(name for name in {*parts, *earlier} if parts.get(name) != earlier.get(name)))
+    return StepBack(versions[CURRENT], versions[PREVIOUS], differs, frozenset(parts.keys() - earlier.keys()))
+
+
+def undo(step: StepBack) -> None:
+    """Return to the version before. The same step from there returns to the later version."""
+    _make_current(settings().secret_id, step.previous, instead_of=step.current)
 
 
 def described() -> list[str]:

@@ -109,7 +109,7 @@ def agent_of(email: str) -> Agent:
     login = read(agents.login_key(canonical(email)))
     agent = read(agents.key(login.agent_id)) if login else None
     if agent is None:
-        sys.exit("There is no agent with this e-mail.")
+        sys.exit(f"There is no agent with this e-mail: {email}.")
     return agent
 
 

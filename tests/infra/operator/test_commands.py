@@ -13,14 +13,17 @@ from chalicelib import clock
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
+from chalicelib.log import log
 from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.services.authentication import authenticate
 from chalicelib.store import agents, due_index, linked_cards, transactions
 from chalicelib.store.audit import Act
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
+from infra.operator.system_users import create_system_user
 from infra.reference import ROOT
 from tests.support.accounts import an_account, basic
 from tests.support.builders import NOW, a_login, an_agent, an_email
@@ -56,7 +59,7 @@ def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["audit", "agent#999999"], "No change of agent#999999 is stored"),
+        (["audit", "agent#999999"], "No change of agent#999999 is stored.*holds"),
         (["rebuild-totals", "--merchant", "999999"], "There is no merchant 999999"),
         (["rebuild-totals", "--month", "2026-13"], "The month must be like 2026-03"),
     ],
@@ -116,9 +119,12 @@ def test_a_card_that_is_not_valid_is_not_linked(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = "4111111111111111\n1249\n"
+    system_user = create_system_user("Ann", an_email(), Secret("a long password"))
 
     with pytest.raises(SystemExit, match="no agent"):
         run(monkeypatch, "link-card", "--email", an_email(), typed=typed)
+    with pytest.raises(SystemExit, match="is a system user, who takes no payments"):
+        run(monkeypatch, "link-card", "--email", system_user.email, typed=typed)
     with pytest.raises(SystemExit, match="no acquirer"):
         run(monkeypatch, "link-card", "--email", an_account().email, "--acquirer", "NOBODY", typed=typed)
 
@@ -242,6 +248,30 @@ def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.Monke
             run(monkeypatch, *command)
     monkeypatch.undo()
     engines.clear_caches()
+
+
+def test_a_log_line_stands_apart_from_what_a_command_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def export(_: Any) -> None:
+        log("exported", user="ann")
+        sys.stdout.write("{}\n")
+
+    for line in (
+        "court export",
+        "payer export --merchant 1",
+        "print-signing",
+        "find-login 0",
+        "audit agent#1",
+        "sweep",
+    ):
+        monkeypatch.setitem(operator.COMMANDS, (words := line.split())[0], ("", export, operator.COMMANDS[words[0]][2]))
+        run(monkeypatch, *words)
+        printed = capsys.readouterr()
+        assert printed.out == "{}\n"
+        assert json.loads(printed.err) == {"event": "exported", "stage": "local", "user": "ann"}
+    log("a request")  # the process of a command may have other work
+    assert "a request" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("defect", [RuntimeError("a defect"), ParamValidationError(report="a defect")])

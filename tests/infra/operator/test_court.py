@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import re
+import subprocess
 import sys
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -12,11 +13,13 @@ import pytest
 
 from chalicelib.domain.transaction import ERASED, Erasure
 from chalicelib.services.linked_cards import link
-from chalicelib.store import linked_cards
+from chalicelib.store import audit, linked_cards
 from chalicelib.store.table import read
 from infra.operator import commands as operator
 from infra.operator import erasure, holds
+from infra.reference import ROOT
 from tests.api.test_unreadable_records import damage
+from tests.support.card_guesses import OTHERS
 from tests.support.cards import PAN
 from tests.support.payers import Payer, now, replace_name
 from tests.support.stored import stored_transaction
@@ -26,7 +29,6 @@ from tests.support.transactions import a_body, a_guid
 pytestmark = pytest.mark.usefixtures("engine")
 
 REFERENCE = "CAS 12/11/2026"
-OTHER_PAN = "4111110000001115"  # it looks the same when masked
 
 
 @pytest.fixture(autouse=True)
@@ -43,11 +45,15 @@ def court(*arguments: str, reference: str = REFERENCE) -> None:
 def exported(capsys: pytest.CaptureFixture[str]) -> Any:
     """Export, and return the document. No digest of a card is in it."""
 
-    def export(*arguments: str) -> Any:
+    def export(*arguments: str, unknown: str = "") -> Any:
         capsys.readouterr()
-        court("export", *arguments)
-        printed = "\n".join(one for one in capsys.readouterr().out.splitlines() if not one.startswith('{"event"'))
-        document = json.loads(printed)
+        if unknown:
+            with pytest.raises(SystemExit, match=rf"^Not exported: transaction {unknown}: no readable record$"):
+                court("export", *arguments)
+        else:
+            court("export", *arguments)
+        printed = capsys.readouterr().out
+        document = json.loads(printed)  # no log line stands before or after it
         text = json.dumps(document["content"], sort_keys=True, separators=(",", ":"))
         assert document["custody"]["sha256_of_content"] == hashlib.sha256(text.encode()).hexdigest()
         assert not re.search("card_digest|fingerprint", printed)
@@ -67,7 +73,8 @@ def test_an_export_has_a_payment_with_its_reversals_files_messages_events_and_th
     reversal = next(one for one in made if one.is_reversal)
 
     whole = exported("--merchant", payer.merchant)
-    one = exported("--transaction", reversal.id.lower(), "--transaction", (unknown := a_guid()))
+    unknown = a_guid()
+    one = exported("--transaction", reversal.id.lower(), "--transaction", unknown, unknown=unknown)
 
     assert {one.id for one in made} <= ids_in(whole)
     assert ids_in(one) == {reversal.id, reversal.original.id}
@@ -83,6 +90,21 @@ def test_an_export_has_a_payment_with_its_reversals_files_messages_events_and_th
         "court"
     ) == 2
     assert again["custody"]["asked"] == {"transactions": [reversal.id]}
+    assert ids_in(exported("--transaction", "nonsense", unknown="NONSENSE")) == set()
+
+
+def test_the_check_of_the_guide_prints_the_digest_of_an_export(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    payer.pay_cash(Description="Twee koffies, asseblief: dankie vir môre")
+    code = re.search(r"python3 -c '(.+?)'", (ROOT / "docs" / "payer.md").read_text(encoding="utf-8"))
+    assert code
+    capsys.readouterr()
+    court("export", "--merchant", payer.merchant)
+    printed = capsys.readouterr().out
+
+    checked = subprocess.run([sys.executable, "-c", code[1]], input=printed, capture_output=True, text=True, check=True)
+
+    assert checked.stdout == f"{json.loads(printed)['custody']['sha256_of_content']}\n"
 
 
 @pytest.mark.parametrize("typed", [PAN, f"{PAN[:4]} {PAN[4:8]}-{PAN[8:]}"])
@@ -100,11 +122,16 @@ def test_a_card_is_asked_for_and_compared_with_each_payment(
     found = of(typed)
     assert ids_in(found) == {by_card.id, back.id}
     assert found["custody"]["asked"]["card"] == f"{PAN[:6]}******{PAN[-4:]}"
-    assert ids_in(of("4111110000001111")) == set()
+    assert found["content"]["transactions"][0]["found_by"] == "digest of the card's number"
+    assert "e-mail address of the payer, and digest" in json.dumps(of(typed, "--email", payer.email))
+    assert ids_in(of(OTHERS[0])) == set()
     assert ids_in(of(typed, "--to", f"{now() - timedelta(days=2):%Y-%m-%d}")) == set()
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{PAN}1234567\n"))
-    with pytest.raises(SystemExit, match=r"^A card number of 12 to 19 digits is expected\.$"):
-        court("export", "--merchant", payer.merchant, "--card")
+    for wrong, message in (
+        (f"{PAN}1234567", "A card number of 12 to 19"),
+        (f"{PAN[:-1]}2", "The card number is mistyped"),
+    ):
+        with pytest.raises(SystemExit, match=f"^{message}"):
+            of(wrong)
 
 
 def test_till_and_time_choose(exported: Any) -> None:
@@ -115,10 +142,29 @@ def test_till_and_time_choose(exported: Any) -> None:
     assert ids_in(exported("--agent", agent, "--from", today, "--to", today)) == {paid.id}
     assert ids_in(exported("--terminal", str(payer.till.terminal.id))) == {paid.id}
     assert ids_in(exported("--merchant", payer.merchant, "--agent", "1")) == set()
-    assert ids_in(exported("--merchant", payer.merchant, "--email", payer.email)) == {paid.id}
-    for wrong in (["--from", "yesterday"], ["--from", today, "--to", "2020-01-01"], ["--transaction", a_guid()]):
+    for by, address, how in (("--email", payer.email, "e-mail address"), ("--phone", payer.phone, "telephone number")):
+        [found] = exported("--merchant", payer.merchant, by, address)["content"]["transactions"]
+        assert (found["id"], found["found_by"]) == (paid.id, f"{how} of the payer")
+    for wrong in (
+        ["--from", "yesterday"],
+        ["--from", today, "--to", "2020-01-01"],
+        ["--transaction", a_guid()],
+        ["--email", ""],
+        ["--email", payer.email, "--phone", payer.phone],
+    ):
         with pytest.raises(SystemExit):
             court("export", "--merchant", payer.merchant, *wrong)
+    for alone in (["--transaction", " "], ["--transaction", paid.id, "--email", payer.email]):
+        with pytest.raises(SystemExit, match="--transaction"):
+            court("export", *alone)
+
+
+def test_a_list_without_holds_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(holds, "all_holds", list)
+
+    court("holds", reference="")
+
+    assert capsys.readouterr().out == "No transaction is held.\n"
 
 
 def test_a_hold_stops_an_erasure_until_it_is_lifted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,6 +240,40 @@ def test_a_hold_that_comes_during_an_erasure_stops_it_and_both_say_so(
     assert len(said) == 1 + (step == "_replace_record")  # it had begun
     assert stored_transaction(paid.id).particulars.receipt_email == payer.email
     assert stored_transaction(back.id).raw_request == back.raw_request
+
+
+def test_an_erasure_names_what_it_erased_before_a_hold_and_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    payer, order = Payer(), f"order {now()}"
+    paid = {one.id: one for one in (payer.pay_cash(), payer.pay_cash())}
+    payer.count(f"Owes {payer.email} a coin")
+    real, replaced = erasure._replace_family, list[str]()  # noqa: SLF001
+
+    def overtaken(ids: Any, address: Any) -> None:
+        if replaced:
+            with pytest.raises(SystemExit, match=f"was erased before, in whole or in part: {replaced[0]}$"):
+                court("hold", *(word for one in paid for word in ("--transaction", one)), reference=order)
+        replaced.append(ids[0])
+        real(ids, address)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure, "_replace_family", overtaken)
+        with pytest.raises(SystemExit) as ended:
+            payer.erase()
+
+    first, second = replaced
+    assert ended.value.code == (
+        f"Not erased, because an order holds them: 1 transaction of merchant {payer.merchant}.\n"
+        f"Erased before the order held them: the records of 1 transaction of merchant {payer.merchant}."
+        " Their messages, events and pictures stay."
+    )
+    printed = capsys.readouterr()
+    assert f"\nheld by {order}: {second}\n" in printed.out
+    assert f"\nerased before it was held by {order}: {first}\n" in printed.out
+    assert '"transactions": 0, "held": 1, "before_hold": 1}' in printed.out
+    assert stored_transaction(second).raw_request == paid[second].raw_request
+    assert [one.kind for one in audit.of(f"merchant#{payer.merchant}")].count("erase") == 1
 
 
 def test_a_hold_that_is_killed_holds_already(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The digest key is rotated, and no till notices: with a key, a session, a password, or the card of an old payment."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -160,7 +161,7 @@ def test_a_run_that_a_later_rotation_overtook_leaves_no_card_behind(
 
 
 def test_before_the_new_key_begins_nothing_is_made_with_it_and_both_are_accepted(
-    stage: str, monkeypatch: pytest.MonkeyPatch
+    stage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(digest_key, "_wait_until", lambda _: sys.exit(9))  # the operator stops the command
     with pytest.raises(SystemExit):
@@ -170,9 +171,14 @@ def test_before_the_new_key_begins_nothing_is_made_with_it_and_both_are_accepted
     digest = stored_transaction(payment["BasicTran"]["ID"]).card_entry.digest
     assert secrets.number_of(digest or "") == 1
     assert len(kept()["digest_keys"]) == 2
+    capsys.readouterr()
     with pytest.raises(SystemExit):
         rotate("--again")
+    main(["show-secrets"])
     assert len(kept()["digest_keys"]) == 2
+    printed, since = capsys.readouterr().out, kept()["digest_keys"][1]["since"]
+    assert f"Key 2 begins at {since}. This run finishes its rotation. After that, --again makes another" in printed
+    assert f"digest_key               changes at {since}; key 2" in printed
 
 
 @pytest.mark.usefixtures("quick_waits")
@@ -252,14 +258,17 @@ def test_a_secret_key_that_changes_meanwhile_stays_and_one_that_cannot_be_digest
 def test_no_other_change_reaches_the_digest_keys_and_no_value_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     rotate()
     before = kept()
-    stage_secret.rotate_signing(again=True)
+    for _ in range(2):  # the first one may have no secret before it
+        stage_secret.rotate_signing(again=True)
     main(["undo-secret"])
     main(["undo-secret"])
     main(["show-secrets"])
 
     assert kept() == before
+    rotate()
     printed = "".join(capfd.readouterr())
     assert "digest_key               changed " in printed
+    assert re.search(r"Key 2 began at \S+Z\. This run looks for digests that are left\.", printed)
     shown = [one["key"] for one in before["digest_keys"] if one["key"] in printed]
     assert shown == []
     assert before["digest_keys"][1]["key"] not in repr(stage_secret.current(settings().digest_secret_id))

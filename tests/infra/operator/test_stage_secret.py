@@ -311,6 +311,39 @@ def test_one_command_undoes_a_change_and_repeats_it(
     assert stored() == after
 
 
+@pytest.mark.parametrize(
+    ("answer", "more", "is_undone"),
+    [(None, [], False), (None, ["--yes"], True), ("y", [], True), ("", [], False), ("no", [], False)],
+)
+def test_a_signing_secret_is_removed_only_on_demand(
+    monkeypatch: pytest.MonkeyPatch,
+    stored: Callable[[], dict[str, Any]],
+    answer: str | None,
+    more: list[str],
+    *,
+    is_undone: bool,
+) -> None:
+    fresh = {name: value for name, value in stored().items() if name != "signing"}
+    boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps(fresh))
+    stage_secret.rotate_signing()
+    after, asked = stored(), list[str]()
+    terminal = StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: answer is not None)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or answer)  # type: ignore[func-returns-value]
+
+    if is_undone:
+        main(["undo-secret", *more])
+    else:
+        with pytest.raises(SystemExit) as refused:
+            main(["undo-secret", *more])
+        asked.append(str(refused.value.code))
+
+    assert stored() == (fresh if is_undone else after)
+    named = "The version before the latest change differs: signing is removed. The digest keys stay."
+    assert more or asked[0].startswith(named)
+
+
 def test_a_document_that_lost_its_digest_key_is_named_and_undone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
 ) -> None:
@@ -325,6 +358,7 @@ def test_a_document_that_lost_its_digest_key_is_named_and_undone(
 
 def test_the_commands_of_the_guide_run(monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]) -> None:
     monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
+    stage_secret.rotate_signing()  # the first one has no secret before it
     before = stored()
     text = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").partition("## Change secrets")[2]
     block = guides.BLOCK.findall(text)[0]

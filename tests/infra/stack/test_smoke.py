@@ -54,6 +54,22 @@ def test_the_merchant_of_the_command_takes_cash_and_a_second_run_replaces_its_ke
     assert http.post(stage, SUBMIT, a_card_body(20.00), second).error == (403, 311)
 
 
+@pytest.mark.parametrize(
+    ("system_user", "message"), [("nobody@example.com", "no agent .*: nobody@"), (TILL[0], "is no system user")]
+)
+def test_a_wrong_system_user_replaces_no_key(
+    stage: str, system_user: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    email = an_email()
+    operator.main(["smoke-merchant", "--email", email, "--system-user", SYSTEM[0]])
+    (login,) = re.findall(r"SMOKE_LOGIN=(\S+) SMOKE_PASSWORD=(\S+)", capsys.readouterr().out)
+
+    with pytest.raises(SystemExit, match=message):
+        operator.main(["smoke-merchant", "--email", email, "--system-user", system_user])
+
+    assert http.get(stage, "/api/v1/user/me", login).error == (200, 0)
+
+
 def test_the_key_of_another_merchants_till_is_not_replaced(stage: str) -> None:
     with pytest.raises(SystemExit, match="choose another e-mail"):
         operator.main(["smoke-merchant", "--email", TILL[0], "--system-user", SYSTEM[0]])
