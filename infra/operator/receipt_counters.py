@@ -43,24 +43,29 @@ def given_numbers() -> Given:
     """Read the counters, and then the numbers of transactions and history. One write stores a payment in all three."""
     stored = {item["name"]["S"]: _days(item) for page in items.pages(table_name(TABLE)) for item in page}
     last: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for client_id, invoice in _invoices():
-        if found := GIVEN.fullmatch(invoice):
+    for client_id, taker, invoice in _invoices():
+        if (found := GIVEN.fullmatch(invoice)) and found[4] == (taker or found[4]):
             year, month, day, agent_id, number = found.groups()
             numbers = last[f"{COUNTERS}{client_id}#{agent_id}#20{year}-{month}"]
             numbers[day] = max(numbers[day], int(number))
     return Given(stored, last)
 
 
-def _invoices() -> Iterator[tuple[str, str]]:
-    """Yield the merchant and the receipt number of each transaction that the table or the history has."""
+def _invoices() -> Iterator[tuple[str, str, str]]:
+    """Yield merchant, agent and receipt number of each transaction that the table or the history has.
+
+    A number of another agent was altered. An agent that is unreadable is empty.
+    """
     for page in items.pages(table_name(transactions.TABLE)):
         for item in page:
-            yield item.get("client_id", {}).get("N", ""), item.get("invoice", {}).get("S", "")
+            taker = item.get("taker", {}).get("M", {}).get("id", {}).get("N", "")
+            yield item.get("client_id", {}).get("N", ""), taker, item.get("invoice", {}).get("S", "")
     for page in items.pages(table_name(history.TABLE)):
         for item in page:
             if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)):
                 with suppress(*UNREADABLE):
-                    yield item["month"]["S"].partition("#")[0], history.entry_in(item).text("invoice")
+                    entry = history.entry_in(item)
+                    yield item["month"]["S"].partition("#")[0], str(entry.counter.agent_id), entry.text("invoice")
 
 
 def raise_counters(given: Given, merchant_id: int | None) -> Iterator[str]:
