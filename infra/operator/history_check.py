@@ -3,7 +3,8 @@
 An unreadable transaction is put together again from an entry, and one that contradicts its entries is named.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -81,15 +82,16 @@ def _known(client_id: int, entry: HistoryEntry) -> dict[str, Any]:
 # Transactions that contradict their history
 
 
-def contradicting(merchant_id: int | None, copies: str) -> dict[str, str]:
+def contradicting(merchant_id: int | None, copies: str) -> tuple[dict[str, str], list[str]]:
     """Return a line for each transaction that contradicts its history and does not equal its copy, by its ID.
 
     A transaction and its entries are stored by one write. So if each of them differs from it, the transaction or the
-    entries were altered later. Neither is written. Nor is a transaction with the receipt number of another one.
+    entries were altered later. Neither is written. The lines after them are about transactions that share a receipt
+    number, as after a damage of its counter.
     """
     doubtful: dict[str, str] = {}
     missing: dict[str, Transaction] = {}  # without an entry in its place
-    numbers: dict[tuple[int, str], str] = {}
+    numbers: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for page in pages_of_transactions(merchant_id):
         found, absent = dict[str, str](), dict[str, Transaction]()
         stored = items.items_at(history.TABLE, [entry for one in page for entry in entries_of(one)])
@@ -101,17 +103,35 @@ def contradicting(merchant_id: int | None, copies: str) -> dict[str, str]:
             elif all(_contradictions(entry_of(one), entry) for entry in seen):
                 found[one.id] = _contradiction(one, one.client_id, seen[0])
             if OWN_RECEIPT_NUMBER.fullmatch(one.invoice):
-                other = numbers.setdefault((one.client_id, one.invoice), one.id)
-                if other != one.id:
-                    twice = "has the receipt number of"
-                    found |= {one.id: f"{twice} {other}", other: f"{twice} {one.id}"}
+                numbers[one.client_id, one.invoice].append(one.id)
         doubtful |= _unlike_copy(found, copies)
         missing |= _unlike_copy(absent, copies)
     elsewhere = entries_with(missing) if missing else {}
     doubtful |= {
         name: _contradiction(missing[name], client_id, entry) for name, (client_id, entry) in elsewhere.items()
     }
-    return {name: f"{name}: {text}. Compare them." for name, text in doubtful.items()}
+    forged, sharing = _sharing(numbers.values(), missing, doubtful)
+    lines = [f"{name}: {text}. Both are counted." for name, text in _unlike_copy(sharing, copies).items()]
+    doubtful = forged | doubtful
+    return {name: f"{name}: {text}. Compare them." for name, text in doubtful.items()}, lines
+
+
+def _sharing(
+    groups: Iterable[Sequence[str]], missing: Container[str], doubtful: Container[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return a text for each transaction that shares its receipt number, by its ID.
+
+    The first ones may be forged: they have no entry in the history, and another one of their number has.
+    """
+    forged, genuine = dict[str, str](), dict[str, str]()
+    for names in (names for names in groups if len(names) > 1):
+        texts = {name: f"has the receipt number of {', '.join(one for one in names if one != name)}" for name in names}
+        without = [name for name in names if name in missing]
+        if 0 < len(without) < len(names):
+            forged |= {name: f"{texts[name]}, and no entry in the history" for name in without}
+        elif not any(name in doubtful for name in names):
+            genuine |= texts
+    return forged, genuine
 
 
 def _unlike_copy(found: Mapping[str, T], copies: str) -> dict[str, T]:

@@ -1,4 +1,4 @@
-"""Count again the values that follow from restored items: given-back amounts, the history, totals, receipt numbers.
+"""Count again the values that follow from restored items: given-back amounts, the history, totals.
 
 Each write requires that the item is as it was read, so payments may come in meanwhile. Lost payments are printed: their
 entries in the history outlived them.
@@ -8,26 +8,25 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import FAILED, PENDING, Phase
 from chalicelib.domain.sign_in import canonical
-from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import keyed_digest, unseal
 from chalicelib.record import Record
-from chalicelib.store import agents, counters, history, receipt_numbers, sequences, transactions
+from chalicelib.store import agents, counters, history, sequences, transactions
 from chalicelib.store.agents import login_key
 from chalicelib.store.table import (
     AlreadyExistsError,
     Item,
-    Key,
     Write,
     commit,
     decode,
@@ -41,10 +40,8 @@ from infra.operator import items
 from infra.operator.history_check import contradicting, entries_of, pages_of_transactions
 from infra.operator.losses import lost_line, of_lost_merchants
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
+from infra.operator.receipt_counters import given_numbers, raise_counters
 from infra.operator.records import UNREADABLE, is_readable
-
-if TYPE_CHECKING:
-    from chalicelib.store.receipt_numbers import MonthNumbers
 
 ENTRIES = (history.ENTRY, history.IN_ORDER)  # the sort keys of a transaction's entries begin so
 NAMED = 5  # transactions in one line
@@ -74,14 +71,15 @@ def recount(chosen: Sequence[str], copies: str, merchant_id: int | None, now: da
     done = Counter[str]()
     doubtful: dict[str, str] = {}
     if transactions.TABLE in chosen:
-        doubtful = contradicting(merchant_id, copies)
-        left += printed(doubtful.values())
+        doubtful, sharing = contradicting(merchant_id, copies)
+        left += printed([*doubtful.values(), *sharing])
         left += printed(_follow_reversals(merchant_id, doubtful, done))
         done["places in the index of due records corrected"] += _list_due(merchant_id, now)
     if {transactions.TABLE, history.TABLE} & {*chosen}:
         done["entries of the history written"] += _write_entries(merchant_id, doubtful)
         done["entries of the history in a wrong place deleted"] += _delete_strays(merchant_id, doubtful)
-    if {transactions.TABLE, history.TABLE, sequences.TABLE} & {*chosen}:
+        if sequences.TABLE in chosen:
+            left += printed(raise_counters(given_numbers(), merchant_id))
         left += _months(merchant_id, chosen, now, doubtful, done)
     if transactions.TABLE in chosen and merchant_id is None:
         left += printed(of_lost_merchants())
@@ -302,12 +300,9 @@ def _month(
     left: list[str] = []
     _delete_unreadable(client_id, month)
     kept = _entries_of(client_id, month)
-    entries = [entry for item, entry in kept if item["at"]["S"].startswith(history.ENTRY)]
-    if sequences.TABLE in chosen:
-        left += printed(_raise_receipt_numbers(client_id, entries, done))
     if transactions.TABLE in chosen:
         left += _lost(client_id, kept)
-    if names := [one.id for one in entries if one.id in doubtful]:
+    if names := sorted({entry.id for _, entry in kept if entry.id in doubtful}):
         compare = f"Compare history and transactions: {', '.join(names[:NAMED])}"
         return [*left, *printed([f"merchant {client_id}, {month}: not counted. {compare}"])]
     try:
@@ -368,37 +363,6 @@ def _lost(client_id: int, kept: Sequence[tuple[Item, HistoryEntry]]) -> list[str
         if entry.id in lost:
             commit(items.delete(history.TABLE, item))
     return lines
-
-
-def _raise_receipt_numbers(client_id: int, entries: Sequence[HistoryEntry], done: Counter[str]) -> list[str]:
-    """Raise the last receipt numbers to those of the history, so that none is given twice."""
-    last: defaultdict[tuple[int, date], Counter[str]] = defaultdict(Counter)
-    for entry in entries:
-        invoice = entry.exact.get("invoice") or entry.invoice or ""
-        if OWN_RECEIPT_NUMBER.fullmatch(invoice):
-            day, agent, number = invoice.split(".")
-            numbers = last[int(agent), date(2000 + int(day[:2]), int(day[2:4]), 1)]
-            numbers[day[4:]] = max(numbers[day[4:]], int(number))
-    left = []
-    for (agent_id, month), numbers in last.items():
-        try:
-            done["receipt numbers raised"] += _raise(receipt_numbers.key(client_id, agent_id, month), numbers)
-        except AlreadyExistsError:
-            left.append(f"agent {agent_id} of merchant {client_id}: a receipt number was taken: run the command again.")
-    return left
-
-
-def _raise(key: "Key[MonthNumbers]", numbers: Mapping[str, int]) -> bool:
-    """Raise the last numbers of a month; return False if none is too low."""
-    stored = read(key)
-    before = stored.last if stored else {}
-    after = {day: max(before.get(day, 0), numbers.get(day, 0)) for day in before.keys() | numbers.keys()}
-    if after == before:
-        return False
-    condition = "#last = :before" if stored else "attribute_not_exists(#last)"
-    values = {"last": after, **({"before": before} if stored else {})}
-    write_one(update(key, "SET #last = :last", values, condition=condition))
-    return True
 
 
 # Sign-ins

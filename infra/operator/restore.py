@@ -27,11 +27,12 @@ from chalicelib.aws.errors import RefusedError
 from chalicelib.record import Record
 from chalicelib.services import passwords
 from chalicelib.settings import settings
-from chalicelib.store import agents, events, merchants, transactions
+from chalicelib.store import agents, events, merchants, sequences, transactions
 from chalicelib.store.table import AlreadyExistsError, Item, Write, table_name, write_one
 from infra.operator import items
 from infra.operator.history_check import put_together
 from infra.operator.losses import lost_objects, lost_without_entry
+from infra.operator.receipt_counters import Given, given_numbers, raise_counters
 from infra.operator.records import (
     CLASSES,
     GETS_THE_COPY,
@@ -290,11 +291,12 @@ def _write_back(table: str, source: Source) -> list[str]:
     """Write the damaged items of a table back, and return a line for each that is left."""
     if table == transactions.TABLE:
         printed(put_together(source.copies + table, source.merchant))
+    given = given_numbers() if table == sequences.TABLE else None
     left, written = [], Counter[State]()
     with ThreadPoolExecutor(THREADS) as pool:
         for _, found in _differences(table, source):
             damaged = [one for one in found if one.state in GETS_THE_COPY]
-            are_written = pool.map(lambda one: _is_put(table, one, source), damaged)
+            are_written = pool.map(lambda one: _is_put(table, one, source, given), damaged)
             for one, is_written in zip(damaged, are_written, strict=True):
                 if is_written:
                     written[one.state] += 1
@@ -303,16 +305,20 @@ def _write_back(table: str, source: Source) -> list[str]:
             if table == agents.LOGINS:
                 left += [line for one in found if (line := _credential_line(one))]
     print(f"{table}: {_counts(written) or 'none'} written back.")
+    if given:
+        left += raise_counters(given, source.merchant)
     return printed([*left, *_unreadable(table, source)])
 
 
-def _is_put(table: str, found: Difference, source: Source) -> bool:
+def _is_put(table: str, found: Difference, source: Source, given: Given | None) -> bool:
     """Write an item; return False if another writer has changed it since it was compared.
 
     A missing event is written in two steps. The filter of its stream passes a new item with a kind, and nothing else,
     so no receiver is called again.
     """
     item, present = to_write(table, found, source.at, source.now), found.present
+    if given:
+        item = given.written_back(item, present)
     try:
         if table == events.TABLE and "kind" in item and present is None:
             first = {name: value for name, value in item.items() if name != "kind"}

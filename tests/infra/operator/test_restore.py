@@ -41,6 +41,7 @@ from tests.support.cards import a_card_body
 from tests.support.goods import TAXES, a_line, put_taxes
 from tests.support.host_without_inquiry import without_inquiries
 from tests.support.http import get
+from tests.support.intercepted_calls import hooked
 from tests.support.receipts import mails
 from tests.support.receivers import Receiver, a_receiver
 from tests.support.reconciliations import DAY, listed
@@ -268,8 +269,7 @@ def put(name: str, item: dict[str, Any]) -> None:
 
 def emptied(table: str, _: Tables) -> None:
     for item in stored_in(table).values():
-        key = items.key_of(table, item)
-        client().call("DeleteItem", TableName=table_name(table), Key=key)
+        without(item, table)
 
 
 def overwritten(table: str, _: Tables) -> None:
@@ -719,6 +719,36 @@ def test_forged_items_are_named_and_do_not_count(shopping: Shopping, restore: Re
     assert shopping.seen() == seen
 
 
+def test_two_payments_that_share_a_receipt_number_since_a_damage_both_count(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options = keep()
+    counters = [one for name, one in stored_in("sequences").items() if name.startswith(f"receipts#{shopping.shop.id}#")]
+    first = shopping.pay(a_body(Amount="8.00"))
+    for counter in counters:
+        put(table_name("sequences"), counter)
+    second = shopping.pay(a_body(Amount="9.00"))
+    seen = shopping.seen()
+    table, total = history_of(shopping)
+    put(table, total | {"d01": {"N": "7"}})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert invoice(shopping, first) == invoice(shopping, second)
+    assert f"  {first}: has the receipt number of {second}. Both are counted." in printed
+    assert f"  {second}: has the receipt number of {first}. Both are counted." in printed
+    assert "not counted" not in printed
+    assert shopping.seen() == seen
+
+    for entry in [one for one in stored_in("history").values() if second in one["at"]["S"]]:
+        without(entry, "history")
+    printed = restore(*options, "--yes", is_done=False)
+    assert f"  {second}: has the receipt number of {first}, and no entry in the history. Compare them." in printed
+    restore(*options, "--delete-copies")
+    restore(*keep(), "--yes")  # the way of the guide: a copy of now has the genuine one
+    assert shopping.seen() == seen
+
+
 def test_a_copy_of_an_entry_under_another_id_is_deleted_and_no_payment_is_lost(
     shopping: Shopping, restore: Restore, keep: Any
 ) -> None:
@@ -879,6 +909,74 @@ def test_no_number_is_given_twice(shopping: Shopping, restore: Restore, keep: An
     assert len({*numbers}) == 3
     assert int(numbers[2].split(".")[2]) == int(numbers[1].split(".")[2]) + 1
     assert shopping.shop.agent()["ID"] > other
+
+
+REFUSED, STALE = {"last": {"S": "?"}}, {"last": {"M": {}}, VERSION: {"N": "1"}}  # damages of a counter
+
+
+@pytest.mark.parametrize(
+    ("damage", "lost", "is_killed"),
+    [
+        (REFUSED, "history", False),
+        (REFUSED, "transactions", True),
+        (REFUSED, "copies", False),
+        (STALE, None, False),
+        (STALE, None, True),
+    ],
+)
+def test_payments_at_each_call_of_a_repair_get_no_receipt_number_twice(
+    shopping: Shopping, keep: Any, damage: dict[str, Any], lost: str | None, *, is_killed: bool
+) -> None:
+    """A counter refuses payments, or is behind them. A table does not know the newest one, or no copy the counter."""
+    [name] = (one for one in stored_in("sequences") if one.startswith(f"receipts#{shopping.shop.id}#"))
+    counter = stored_in("sequences")[name]
+    if lost == "copies":
+        without(counter, "sequences")
+    options = [*keep(), "--table", "sequences", "--merchant", str(shopping.shop.id), "--yes"]
+    put(table_name("sequences"), counter)
+    given = [invoice(shopping, shopping.pay(a_body())) for _ in range(3)]
+    for table in {"history", "transactions"} & {lost}:
+        for item in [one for one in stored_in(table).values() if shopping.paid[-1] in str(one)]:
+            without(item, table)
+
+    for number in itertools.count(1):
+        put(table_name("sequences"), stored_in("sequences")[name] | damage)
+        tried = run_with_a_payment(shopping, options, number, is_killed=is_killed)
+        if is_killed:
+            operator.main(["restore", *options])
+        after = taken(shopping)
+        assert after
+        assert not {*after} & {*given, *tried}, number
+        assert damage is STALE or not {*tried} & {*given}, number
+        given += after + [one for one in tried if one != "refused"]
+        if not tried:
+            break
+
+
+def without(item: dict[str, Any], table: str) -> None:
+    client().call("DeleteItem", TableName=table_name(table), Key=items.key_of(table, item))
+
+
+def run_with_a_payment(shopping: Shopping, options: list[str], number: int, *, is_killed: bool) -> list[str]:
+    """Run the command with a payment before this call. Return its receipt number, or "refused"; nothing if untried."""
+    calls, tried = itertools.count(1), list[str]()
+
+    def pay(when: str, _: str) -> None:
+        if when == "before" and not tried and next(calls) == number:
+            tried.append("refused")
+            tried[:] = taken(shopping) or tried
+            if is_killed:
+                raise KeyboardInterrupt
+
+    with hooked(pay), contextlib.suppress(SystemExit, KeyboardInterrupt):
+        operator.main(["restore", *options])
+    return tried
+
+
+def taken(shopping: Shopping) -> list[str]:
+    """Pay; return the receipt number, or nothing of a refused payment."""
+    reply = shopping.shop.post(SUBMIT, a_body(), shopping.till)
+    return [invoice(shopping, str(reply.body["TransactionID"]))] if reply.error == (200, 0) else []
 
 
 def invoice(shopping: Shopping, payment: str) -> str:
