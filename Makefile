@@ -69,7 +69,7 @@ alone: $(VENV) $(TEST_TOOLS)  ## run each file of tests in a process of its own 
 		found=$$($(BIN)/pytest --random-order --random-order-bucket=global "$$0" 2>&1) || [ $$? = 5 ] || { echo "$$found"; exit 1; }'
 
 till-scenarios: $(VENV) browser  ## run ten thousand random scenarios of the till's queue, and lives of its page. SEED=1
-	@SCENARIOS=$${SCENARIOS:-10000} $(BIN)/pytest -k promises $(ARGS) tests/pages
+	@SCENARIOS=$(or $(SCENARIOS),10000) $(BIN)/pytest -k promises $(ARGS) tests/pages
 
 check: lint types test  ## check format, lint and types, and run all tests, as .ci/run does
 ifneq ($(filter check,$(MAKECMDGOALS)),)

@@ -292,6 +292,7 @@ def test_a_change_during_a_request(
     check(stage_in_memory, store_in_memory, REQUESTS[request_], CHANGES[change], list(CHANGES).index(change))
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_a_request_during_a_change(

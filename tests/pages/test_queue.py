@@ -17,15 +17,16 @@ from tests.conftest import CI
 
 TOOLS = ROOT / ".engines" / "page-tools" / "node_modules"
 TESTS = Path(__file__).parent
-SCENARIOS = {False: "800", True: "40"}  # also with --quick; `make till-scenarios` runs ten thousand
+QUICK = "40"  # random scenarios with --quick, and a share of the combinations of the till's page
+SCENARIOS = {"queue": "800"}  # in each run; `make till-scenarios` runs ten thousand, and all combinations
 
 
-def run(*arguments: str, is_quick: bool = False) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[str]:
     """Run Node.js with the tools of tests."""
     node = shutil.which("node")
     if node is None or not TOOLS.exists():
         (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make browser`.")
-    environment = {"SCENARIOS": SCENARIOS[is_quick], **os.environ, "TILL_TOOLS": str(TOOLS)}
+    environment = {"SCENARIOS": scenarios, **os.environ, "TILL_TOOLS": str(TOOLS)}
     return subprocess.run(
         [node, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600
     )
@@ -33,8 +34,8 @@ def run(*arguments: str, is_quick: bool = False) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("subject", ["queue", "till", "basket", "price_list", "giving_back"])
 def test_a_module_keeps_its_promises(subject: str, pytestconfig: pytest.Config) -> None:
-    is_quick = pytestconfig.getoption("--quick")
-    finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"), is_quick=is_quick)
+    scenarios = QUICK if pytestconfig.getoption("--quick") else SCENARIOS.get(subject, QUICK)
+    finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"), scenarios=scenarios)
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 
