@@ -166,16 +166,23 @@ def answers(stage: str, email: str, key: str, session: str) -> list[tuple[int, i
     return [http.call(stage, "GET", "/api/v1/user/me", None, None, {"Authorization": one}).error for one in headers]
 
 
-def test_a_blocked_system_user_is_refused_with_the_next_request_until_it_is_active_again(
-    stage: str, command: Run
-) -> None:
+def signed_in(stage: str) -> tuple[Agent, tuple[str, str, str]]:
+    """Return a new system user with its e-mail, key and session, which the service accepts."""
     email = an_email()
     user = create_system_user("Ann Lee", email, Secret(PASSWORD))
     key = secret_key_of(user)
     assert key
-    signed_in = http.post(stage, "/api/v1/user/login/session", {"Email": email, "Password": PASSWORD}, None)
-    who = email, key.reveal(), signed_in.body["Data"]["SessionID"]
+    session = http.post(stage, "/api/v1/user/login/session", {"Email": email, "Password": PASSWORD}, None)
+    who = email, key.reveal(), session.body["Data"]["SessionID"]
     assert answers(stage, *who) == [(200, 0)] * 4
+    return user, who
+
+
+def test_a_blocked_system_user_is_refused_with_the_next_request_until_it_is_active_again(
+    stage: str, command: Run
+) -> None:
+    user, who = signed_in(stage)
+    email = who[0]
 
     for _ in range(2):
         assert f"System user {user.id}, Ann Lee, is blocked" in command(
@@ -193,13 +200,8 @@ def test_a_blocked_system_user_is_refused_with_the_next_request_until_it_is_acti
 
 
 def test_a_deleted_system_user_stays_in_the_list_and_its_e_mail_is_free(stage: str, command: Run) -> None:
-    email = an_email()
-    user = create_system_user("Ann Lee", email, Secret(PASSWORD))
-    key = secret_key_of(user)
-    assert key
-    signed_in = http.post(stage, "/api/v1/user/login/session", {"Email": email, "Password": PASSWORD}, None)
-    who = email, key.reveal(), signed_in.body["Data"]["SessionID"]
-    assert answers(stage, *who) == [(200, 0)] * 4
+    user, who = signed_in(stage)
+    email = who[0]
     (before,) = (line for line in command("system-users").splitlines() if email in line)
 
     command("system-users", "delete", "--email", email)
