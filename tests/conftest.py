@@ -155,6 +155,12 @@ def moto_tables(when_tables_change: list[Callable[[], None]]) -> "MotoTables":
 
 
 @pytest.fixture
+def fresh_tables(moto_tables: "MotoTables") -> None:
+    """Let a test begin from the demo data alone, instead of where the tests of its module before it left the tables."""
+    moto_tables.module = None
+
+
+@pytest.fixture
 def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", request: pytest.FixtureRequest) -> None:
     """The tables on moto with the demo data: quick, and no proof of anything about concurrency or cost."""
     choose(None)

@@ -179,8 +179,9 @@ def _rows(now: datetime) -> Iterable[tuple[str, ...]]:
     logins = read_all([agents.login_key(one.email) for one in users], for_list=True)
     open_sessions = _open_sessions({one.id: one.credential_version for one in users}, now)
     for user, login in zip(users, logins, strict=True):
-        is_own = login is not None and login.agent_id == user.id  # a deleted user's e-mail may belong to another one
-        used = [one.used_at for one in open_sessions[user.id]] + [login.last_logon] * is_own
+        used = [one.used_at for one in open_sessions[user.id]]
+        if login is not None and login.agent_id == user.id:  # a deleted user's e-mail may belong to another one
+            used.append(login.last_logon)
         last = max(filter(None, used), default=None)
         state = "deleted" if user.deleted else "active" if user.state == ACTIVE else "blocked"
         count = 0 if state != "active" else len(open_sessions[user.id])

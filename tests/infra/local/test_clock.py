@@ -195,13 +195,13 @@ def _until(condition: Callable[[], object]) -> None:
     raise AssertionError
 
 
-def test_the_clock_goes_at_most_400_days_ahead(running: Stage) -> None:
-    left = timedelta(days=400) - timedelta(seconds=float(duration(running.ask()[1]["Ahead"])))
-    before = running.ask()[1]["Ahead"]
-    assert running.ask(json.dumps({"Advance": shown(left + timedelta(seconds=1))}).encode())[0] == 400
-    assert running.ask()[1]["Ahead"] == before
+def test_the_clock_goes_at_most_400_days_ahead() -> None:
+    for stage in a_running_stage(ENGINE="moto"):  # of its own: no other test could put its clock forward afterwards
+        stage.advance("P3D")
+        assert stage.ask(json.dumps({"Advance": "P397DT1S"}).encode())[0] == 400
+        assert stage.ask()[1]["Ahead"] == shown(timedelta(days=3))
 
-    assert running.advance(shown(left))["Ahead"] == shown(timedelta(days=400))
+        assert stage.advance("P397D")["Ahead"] == shown(timedelta(days=400))
 
 
 @pytest.mark.release
@@ -214,8 +214,9 @@ def test_a_data_folder_keeps_the_time(tmp_path: Path, dynamodb_local_url: str) -
 
 def test_another_program_of_the_stage_follows_its_clock(running: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "now", clock.machine_time)
+    running.advance("P1D")
     stage_clock.follow(running.aws)
     stage_clock.follow("http://127.0.0.1:9")  # nobody is there, so the time stays
 
     assert abs(clock.now() - running.now) < timedelta(minutes=1)
-    assert clock.now() - clock.machine_time() > timedelta(days=300)
+    assert clock.now() - clock.machine_time() >= timedelta(days=1)

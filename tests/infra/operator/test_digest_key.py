@@ -132,7 +132,7 @@ def test_a_rotation_touches_no_till_and_leaves_no_digest_of_the_earlier_key(stag
         late = a_card_payment(stage)
         assert post(stage, SUBMIT, late).headers["Idempotent-Replayed"] == "true"
         assert give_back(stage, late, PAN) == (200, 0)
-        assert numbers("transactions", "card_digest") == {number}
+        assert not numbers("transactions", "card_digest") & set(range(number))
         assert number in numbers("logins", "key_digest")
         stored = read(agents.login_key(TILL[0]))
         assert stored

@@ -207,6 +207,8 @@ def test_a_deleted_system_user_stays_in_the_list_and_its_e_mail_is_free(stage: s
     command("system-users", "delete", "--email", email)
 
     assert answers(stage, *who) == [(401, 102), (401, 102), (401, 105), (401, 102)]
+    (deleted,) = (line for line in command("system-users").splitlines() if email in line)
+    assert deleted.split()[:2] == [str(user.id), "deleted"]
     another = create_system_user("Ben Smith", email, Secret("another long password"))
     assert http.get(stage, "/api/v1/user/me", (email, "another long password")).body["Data"]["AgentID"] == another.id
     lines = [line.split() for line in command("system-users", "list").splitlines() if email in line]

@@ -5,6 +5,7 @@ import re
 import urllib.parse
 from typing import Any
 
+import pytest
 from openapi_schema_validator import OAS31Validator
 
 from infra.reference import read_json
@@ -23,6 +24,8 @@ from infra.reference.postman import postman_collection
 from tests.support.http import call
 
 DOCUMENT = openapi_document()
+
+pytestmark = pytest.mark.usefixtures("fresh_tables")
 
 
 def schema_of(example: Example, status: int) -> dict[str, Any]:
