@@ -1,10 +1,12 @@
 """Lists of all agents: month sums are exact whatever comes late, and save the reads of many tills."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import count
 from typing import Any
 
 import pytest
@@ -135,6 +137,63 @@ def test_between_any_two_calls_of_a_list_something_else_may_be_written(seed: int
 
     for _ in range(2):
         check(books, books.ask(NOW, YEAR))
+
+
+def late_payment(books: Books) -> None:
+    books.record(paid(books, books.agents[1], NOW, date=NOW - 40 * DAY))
+
+
+def outcome(books: Books) -> None:
+    take_money(books, next(one for one in books.kept if one.phase is Phase.SENT), NOW)
+
+
+def list_of_another(books: Books) -> None:
+    late_payment(books)
+    books.ask(NOW, YEAR)
+
+
+@contextmanager
+def happening_at(number: int, work: Callable[[], None]) -> Iterator[list[str]]:
+    """Until it ends, `work` is done before the call of this number. The calls."""
+    calls: list[str] = []
+
+    def act(when: str, name: str) -> None:
+        if when == "before" and not working:
+            calls.append(name)
+            if len(calls) == number:
+                working.append(True)
+                work()
+                working.clear()
+
+    working: list[bool] = []
+    with hooked(act):
+        yield calls
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize("work", [late_payment, outcome, list_of_another])
+@pytest.mark.parametrize("listed_before", [False, True])
+def test_what_is_written_before_any_call_of_a_list_is_in_the_next_list(
+    exact_engine: str, work: Callable[[Books], None], *, listed_before: bool
+) -> None:
+    del exact_engine
+    for number in count(1):
+        books = a_merchant_with_agents(count=2)
+        for days in (70, 40, 39, 9, 0):
+            books.record(paid(books, books.agents[days % 2], NOW - days * DAY))
+        sent(books, NOW - 41 * DAY)
+        if listed_before:
+            check(books, books.ask(NOW, YEAR))
+            late_payment(books)
+        before = amount(books.kept)
+        with told("call", number), happening_at(number, partial(work, books)) as calls:
+            page = books.ask(NOW, YEAR)
+            if len(calls) < number:
+                break
+            assert before <= page.amount <= amount(books.kept)
+            for _ in range(2):
+                check(books, books.ask(NOW, YEAR))
+            assert [rebuild(books.merchant.id, f"2028-0{month}").mended for month in (1, 2, 3)] == [(), (), ()]
 
 
 def costs(tills: int) -> list[tuple[int, float]]:
