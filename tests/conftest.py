@@ -310,8 +310,9 @@ def seeded() -> set[str]:
 
 @pytest.fixture
 def stage(server: str, request: pytest.FixtureRequest) -> str:
-    """The local stage with its demo data, on moto, or with --quick in memory: its URL."""
-    request.getfixturevalue("stage_in_memory" if request.config.getoption("--quick") else "moto")
+    """The local stage with its demo data, on moto, or with --quick in memory unless the test wants moto: its URL."""
+    in_memory = request.config.getoption("--quick") and "moto" not in request.fixturenames
+    request.getfixturevalue("stage_in_memory" if in_memory else "moto")
     return server
 
 

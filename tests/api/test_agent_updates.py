@@ -1,12 +1,14 @@
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from chalicelib.domain.agent import Agent
+from chalicelib import clock
+from chalicelib.domain.agent import Agent, Login
 from chalicelib.services import agents as service
 from chalicelib.store import agents, audit
-from chalicelib.store.table import read, write_one
+from chalicelib.store.table import read, set_attributes, write_one
 from chalicelib.store.table import update as store_update
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
@@ -132,6 +134,43 @@ def test_a_new_e_mail_and_new_credentials_in_one_request_are_the_only_ones_from_
         assert sign_in_error(shop, agent, secret, email) == (401, 102)
     for secret in (NEW_PASSWORD, key):
         assert sign_in_error(shop, agent, secret, email) == (200, 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"Unlock": True},
+        {"State": 0},
+        {"EndSessions": True},
+        {"Password": NEW_PASSWORD},
+        {"SecretKey": "another-key-of-32-characters-or-so"},
+        {"TIDNull": True},
+        {"Password": NEW_PASSWORD, "Unlock": True, "EndSessions": True},
+    ],
+    ids=str,
+)
+def test_a_change_has_the_same_effects_with_a_new_e_mail_and_without(shop: Shop, change: dict[str, Any]) -> None:
+    """With a new e-mail the login is stored anew, without one its fields are changed one by one."""
+    found = []
+    for moved in ({}, {"Email": an_email()}):
+        agent = shop.agent(SecretKey="the key of the agent", TerminalID=shop.terminal()["ID"])
+        who = {"Email": agent["Email"], "Password": PASSWORD}
+        session = http.post(shop.stage, "/api/v1/user/login/session", who, None).body["Data"]["SessionID"]
+        lock = {"failed_attempts": 10, "locked_until": clock.now() + timedelta(minutes=20)}
+        write_one(store_update(agents.login_key(agent["Email"]), set_attributes(lock), lock))
+
+        assert update(shop, agent, **change, **moved).error == (200, 0)
+
+        email, mine = moved.get("Email", agent["Email"]), f"{shop.path}/pos/{agent['ID']}"
+        login: Login = stored_record(agents.login_key(email))
+        secrets = PASSWORD, NEW_PASSWORD, "the key of the agent", "another-key-of-32-characters-or-so"
+        answers = [sign_in_error(shop, agent, secret, email) for secret in secrets]
+        answers.append(http.call(shop.stage, "GET", mine, None, None, {"Authorization": f"Session {session}"}).error)
+        terminal = login.terminal_id == agent["TerminalID"], stored_agent(agent).terminal_id == agent["TerminalID"]
+        found.append((answers, login.state, login.failed_attempts, login.locked_until is None, terminal))
+
+    assert found[0] == found[1]
 
 
 def test_an_e_mail_may_change_its_case_alone(shop: Shop, agent: dict[str, Any]) -> None:

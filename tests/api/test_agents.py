@@ -82,7 +82,7 @@ def test_nothing_that_is_stored_holds_a_secret(shop: Shop) -> None:
     number = create(shop, Email=email, Password=password, SecretKey=key).body["Pos"]["ID"]
 
     rows = repr([read(agents.key(number)), read(agents.login_key(email)), audit.of(f"agent#{number}")])
-    mails = repr(client().call("Scan", TableName=table_name("outbox"))["Items"])
+    mails = repr(client().call("Scan", TableName=table_name("outbox"), ConsistentRead=True)["Items"])
     for text in (password, key):
         assert text not in rows
         assert text not in mails
@@ -94,7 +94,11 @@ def test_a_welcome_is_owed_when_it_is_wanted(shop: Shop, wanted: bool | None) ->
     email = an_email()
     create(shop, Email=email, SendWelcomeEmail=wanted)
 
-    found = [item for item in client().call("Scan", TableName=table_name("outbox"))["Items"] if email in repr(item)]
+    found = [
+        item
+        for item in client().call("Scan", TableName=table_name("outbox"), ConsistentRead=True)["Items"]
+        if email in repr(item)
+    ]
     assert len(found) == (1 if wanted else 0)
 
 

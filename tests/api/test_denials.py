@@ -240,7 +240,10 @@ def test_no_login_or_secret_of_a_denied_sign_in_is_kept(any_stage: str, capfd: p
 
     printed = "".join(capfd.readouterr()) + "".join(f"{reply.headers} {reply.text}" for reply in replies)
     stored = repr(
-        [client().call("Scan", TableName=table_name(table))["Items"] for table in ("logins", "sessions", "agents")]
+        [
+            client().call("Scan", TableName=table_name(table), ConsistentRead=True)["Items"]
+            for table in ("logins", "sessions", "agents")
+        ]
     )
     words = [login, secret, *(header.split(" ")[-1] for header in headers)]
     assert {reply.status for reply in replies} == {401}

@@ -332,7 +332,7 @@ def test_the_log_counts_withheld_messages_and_neither_log_nor_key_names_an_addre
     facts = [(line["kind"], line["messages"]) for line in lines]
     assert facts == [("receipt", 2)]
     assert {"merchant", "agent"} <= lines[0].keys()
-    counters = json.dumps(boto3.client("dynamodb").scan(TableName=f"{STACK}-sequences")["Items"])
+    counters = json.dumps(boto3.client("dynamodb").scan(TableName=f"{STACK}-sequences", ConsistentRead=True)["Items"])
     assert "messages#" in counters
     for text in (written, counters):
         assert to not in text

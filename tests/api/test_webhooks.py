@@ -40,7 +40,7 @@ def test_a_webhook_is_answered_with_its_secret_and_listed_without(shop: Shop) ->
 def test_the_secret_is_stored_nowhere_as_it_is(shop: Shop) -> None:
     secret = create(shop).body["Webhook"]["Secret"]
 
-    items = boto3.client("dynamodb").scan(TableName=f"{STACK}-webhooks")["Items"]
+    items = boto3.client("dynamodb").scan(TableName=f"{STACK}-webhooks", ConsistentRead=True)["Items"]
     assert items
     assert secret.removeprefix("whsec_") not in json.dumps(items, default=str)
 

@@ -1,6 +1,6 @@
 """Entries of the history, and the filter of a list that finds them."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -87,6 +87,15 @@ def test_a_search_takes_every_character_as_itself(text: str) -> None:
 )
 def test_references_are_matched_whole_and_all_that_is_asked_must_hold(wanted: HistoryFilter, *, matches: bool) -> None:
     assert wanted.matches(ENTRY) is matches
+
+
+@pytest.mark.parametrize("name", [one.name for one in fields(HistoryFilter)])
+def test_a_filter_by_any_field_alone_counts_no_entry_that_it_leaves_out(name: str) -> None:
+    """A list counts by its counters unless it reads the entries: an ID or a text says nothing to a counter."""
+    given = HistoryFilter(**{name: SearchText("x") if name == "search" else "x"})
+
+    assert given.by_text or not given.takes(ENTRY.counter) or name in {"id", "ext_id"}
+    assert not given.matches(ENTRY) or name in {"id", "ext_id"}
 
 
 def found(text: str, entry: HistoryEntry) -> bool:

@@ -467,7 +467,7 @@ def test_the_manager_is_told_once_a_day_that_a_webhook_fails(merchant: int, cloc
 
 def outbox_of(address: str) -> list[Any]:
     """Return what is in the outbox for an address, sent or not."""
-    items = tables().scan(TableName=f"{resources.STACK}-outbox")["Items"]
+    items = tables().scan(TableName=f"{resources.STACK}-outbox", ConsistentRead=True)["Items"]
     return [item for item in items if {"S": address} in item["to"]["L"] and item["kind"]["S"] == "notice"]
 
 

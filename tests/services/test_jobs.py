@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from chalicelib.domain.phases import Phase
 from chalicelib.routes import jobs
-from chalicelib.services import outbox, outcomes, payment_sweep
+from chalicelib.services import deliveries, outbox, outcomes, payment_sweep
 from chalicelib.services.lane_runner import Swept
 from tests.support.cards import a_card_body
 from tests.support.stored import stored_transaction
@@ -49,6 +50,21 @@ def test_a_record_of_a_deletion_has_nothing_to_deliver(job: Callable[[dict[str, 
     expired = {"eventName": "REMOVE", "dynamodb": {"SequenceNumber": "1", "Keys": {"day": {"S": "7#2026-03-14"}}}}
 
     assert job({"Records": [expired]}, None) == {"batchItemFailures": []}
+
+
+@pytest.mark.parametrize(
+    ("job", "service"), [(jobs.deliver_events, deliveries), (jobs.deliver_outbox, outbox)], ids=["events", "outbox"]
+)
+def test_a_record_that_meets_an_outage_comes_again(
+    job: Callable[[dict[str, Any], None], Any], service: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lambda keeps the records from the first number in the answer. Without one the whole batch is done with."""
+    given = []
+    monkeypatch.setattr(service, "deliver", lambda records: given.extend(records) or ["2"])
+    records = [{"dynamodb": {"SequenceNumber": number, "NewImage": {"id": {"S": number}}}} for number in "12"]
+
+    assert job({"Records": records}, None) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert given == [(number, {"id": {"S": number}}) for number in "12"]
 
 
 HOUR = timedelta(hours=1)

@@ -49,7 +49,7 @@ def test_a_session_id_is_122_random_bits_in_a_guid() -> None:
 def test_the_id_of_a_session_is_kept_nowhere() -> None:
     session_id = _sign_in(an_account()).reveal()
     assert stored_record(sessions_store.key(authentication.session_digest(Secret(session_id))))
-    everything = client().call("Scan", TableName=table_name("sessions"))["Items"]
+    everything = client().call("Scan", TableName=table_name("sessions"), ConsistentRead=True)["Items"]
 
     assert session_id not in repr(everything)
 

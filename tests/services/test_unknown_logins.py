@@ -136,11 +136,11 @@ def test_an_unknown_login_leaves_a_counter_that_does_not_show_it() -> None:
 
     (left,) = _logins() - before
     assert left.startswith("UNKNOWN#")
-    assert email not in repr(client().call("Scan", TableName=table_name("logins"))["Items"])
+    assert email not in repr(client().call("Scan", TableName=table_name("logins"), ConsistentRead=True)["Items"])
 
 
 def _logins() -> set[str]:
-    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name("logins"))
+    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name("logins"), ConsistentRead=True)
     return {item["email"]["S"] for page in pages for item in page["Items"]}
 
 

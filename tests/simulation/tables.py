@@ -133,6 +133,7 @@ class Table:
         self.keys = _keys_of(definition)
         self.items = View(*_pair(self.keys))
         self.replica = Follower(View(*_pair(self.keys)))
+        self.replica_delay = 0.0  # seconds that it is behind the indexes
         self.indexes: dict[str, Follower] = {}
         for index in definition.get("GlobalSecondaryIndexes", ()):
             names = _keys_of(index)
@@ -170,7 +171,8 @@ class Table:
     def apply(self, key: Key, item: Stored | None, visible_at: float) -> None:
         """Store an item, or delete it; the followers see it at that time."""
         self.items.apply(key, item)
-        for follower in (self.replica, *self.indexes.values()):
+        self.replica.waiting.append((visible_at + self.replica_delay, key, item))
+        for follower in self.indexes.values():
             follower.waiting.append((visible_at, key, item))
 
     def expire(self, epoch: float, now: float) -> None:
@@ -186,7 +188,7 @@ class Table:
     def copy(self) -> "Table":
         other = object.__new__(Table)
         other.name, other.types, other.ttl, other.keys = self.name, self.types, self.ttl, self.keys
-        other.items, other.replica = self.items.copy(), self.replica.copy()
+        other.items, other.replica, other.replica_delay = self.items.copy(), self.replica.copy(), self.replica_delay
         other.indexes = {name: follower.copy() for name, follower in self.indexes.items()}
         return other
 

@@ -96,12 +96,15 @@ def amount(transactions_: Sequence[Transaction]) -> Decimal:
 
 
 def a_merchant_with_agents(gmt: int = 2, count: int = 1) -> Books:
-    """A merchant in the tables; the first of its agents may view what all of them did, the others their own."""
+    """A merchant in the tables; the first of its agents may view what all of them did, the others their own.
+
+    The text of the first one's ID begins those of the others, as 1 begins 10.
+    """
     merchant = a_merchant(gmt=gmt, currency_id=ZAR.code)
-    sees_all = (BranchActions(merchant.id, (201,)),)
-    agents = [
-        an_agent(client_id=merchant.id, name=f"Till No. {number}", branches_actions=() if number else sees_all)
-        for number in range(count)
+    first = an_agent(client_id=merchant.id, name="Till No. 0", branches_actions=(BranchActions(merchant.id, (201,)),))
+    agents = [first] + [
+        an_agent(id=int(f"{first.id}{number}"), client_id=merchant.id, name=f"Till No. {number}")
+        for number in range(1, count)
     ]
     commit(put_new("merchants", merchant, "id"))
     for start in range(0, count, BATCH):

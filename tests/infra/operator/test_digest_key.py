@@ -29,6 +29,7 @@ from tests.support.http import TILL, TILL_BY_KEY, basic, post
 from tests.support.stored import stored_transaction
 from tests.support.transactions import a_guid
 
+pytestmark = pytest.mark.usefixtures("moto")  # a rotation reads whole tables: those of this module alone
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reversecnp"
 
 
