@@ -59,8 +59,13 @@ def test_a_record_that_meets_an_outage_comes_again(
     job: Callable[[dict[str, Any], None], Any], service: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lambda keeps the records from the first number in the answer. Without one the whole batch is done with."""
-    given = []
-    monkeypatch.setattr(service, "deliver", lambda records: given.extend(records) or ["2"])
+    given: list[Any] = []
+
+    def deliver(records: list[Any]) -> list[str]:
+        given.extend(records)
+        return ["2"]
+
+    monkeypatch.setattr(service, "deliver", deliver)
     records = [{"dynamodb": {"SequenceNumber": number, "NewImage": {"id": {"S": number}}}} for number in "12"]
 
     assert job({"Records": records}, None) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
