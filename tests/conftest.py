@@ -210,10 +210,17 @@ def store_in_memory(aws: None) -> Iterator[StoreInMemory]:
 
 
 @pytest.fixture
-def memory(choose: Callable[[str | None], None], store_in_memory: StoreInMemory) -> None:
-    """The tables in the simulation's store."""
-    del store_in_memory
+def memory(
+    choose: Callable[[str | None], None],
+    store_in_memory: StoreInMemory,
+    when_tables_change: list[Callable[[], None]],
+    request: pytest.FixtureRequest,
+) -> None:
+    """The tables in the simulation's store, with the demo data: each module starts from these alone."""
     choose(URL)
+    if store_in_memory.begin(request.node.path, importlib.import_module("infra.demo.data").seed):
+        for change in when_tables_change:
+            change()
 
 
 @pytest.fixture
@@ -327,24 +334,19 @@ def stage_on_engine(engine_name: str, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def stage_in_memory(memory: None, server: str, seeded: set[str]) -> str:
+def stage_in_memory(memory: None, server: str) -> str:
     """The local stage with its demo data, on the simulation's store: its URL."""
     del memory
-    _seed(URL, seeded)
     return server
 
 
 @pytest.fixture
 def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) -> str:
     """The local stage with its demo data, on DynamoDB Local: its URL."""
-    _seed(dynamodb_local, seeded)
-    return server
-
-
-def _seed(url: str, seeded: set[str]) -> None:
-    if url not in seeded:
+    if dynamodb_local not in seeded:
         importlib.import_module("infra.demo.data").seed()
-        seeded.add(url)
+        seeded.add(dynamodb_local)
+    return server
 
 
 @pytest.hookimpl(wrapper=True)

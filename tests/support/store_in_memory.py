@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
+from pathlib import Path
 from threading import Lock
 from typing import Any
 from unittest.mock import patch
@@ -41,6 +42,8 @@ class StoreInMemory:
         for name, table in self.store.tables.items():
             table.replica_delay = 0.0 if name == f"{STACK}-webhooks" else 3600.0  # the sweep reads all webhooks weakly
         self.store.watched.append(self._note)
+        self._module: Path | None = None
+        self._first: list[Table] = []  # as they were with the first data alone
         self._others: dict[str, Callable[[Mapping[str, Any]], Result]] = {
             "DescribeTable": lambda asked: {"Table": definitions[asked["TableName"]]},
             "ListTables": lambda _: {"TableNames": sorted(self.store.tables)},
@@ -71,6 +74,18 @@ class StoreInMemory:
             patch.object(BotocoreStubber, "process_request", processed),
         ):
             yield URL
+
+    def begin(self, module: Path, seed: Callable[[], None]) -> bool:
+        """Let a module of tests begin from the data that `seed` stores once. Return whether it is another module."""
+        if module == self._module:
+            return False
+        self._module = module
+        if not self._first:
+            seed()
+            self._first = [table.copy() for table in self.store.tables.values()]
+        with self._lock:
+            self.store.tables = {table.name: table.copy() for table in self._first}
+        return True
 
     def _answer(self, target: str, body: bytes) -> Answer:
         operation = target.rpartition(".")[2]
