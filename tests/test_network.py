@@ -1,14 +1,16 @@
 """HTTP over a socket: what is sent, and an answer in every framing and in any pieces."""
 
+import socket
 import time
 from itertools import pairwise
+from socket import AF_INET, AF_INET6, SOCK_STREAM
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.network import SHORT_PARTS, SHORT_PAUSE_S, BrokenAnswerError, Connection, Deadline, body_of
+from chalicelib.network import SHORT_PARTS, SHORT_PAUSE_S, BrokenAnswerError, Connection, Deadline, body_of, look_up
 from tests.aws.servers import http
 
 SECONDS = 2.0
@@ -87,6 +89,18 @@ def test_interim_answers_without_end_are_given_up() -> None:
 
     with pytest.raises(BrokenAnswerError, match="too long"):
         Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 1000)
+
+
+def test_the_addresses_of_a_name_are_tried_ipv4_first_and_else_in_the_resolvers_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [(AF_INET6, "::2"), (AF_INET, "192.0.2.2"), (AF_INET6, "::1"), (AF_INET, "192.0.2.1")]
+    answers = [(family, SOCK_STREAM, 6, "", (to, 443)) for family, to in found]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers)
+
+    tried = [to[0] for _, to in look_up("shop.example", 443, Deadline(5.0))]
+
+    assert tried == ["192.0.2.2", "192.0.2.1", "::2", "::1"]
 
 
 def test_an_answer_that_arrives_byte_by_byte_costs_few_reads(monkeypatch: pytest.MonkeyPatch) -> None:

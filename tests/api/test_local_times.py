@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any
@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from chalicelib import clock
 from chalicelib.domain.business_days import to_local
 from tests.api.test_linked_cards import a_stored_card
 from tests.support.accounts import a_stored_merchant, an_account
@@ -17,6 +18,7 @@ from tests.support.builders import NOW, PASSWORD, Shop
 from tests.support.cards import STEADY, a_card_body
 from tests.support.cost import store_calls
 from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))
@@ -25,6 +27,7 @@ ZONE = 2  # of the merchant
 ZONES = (-12, -5, 0, 2, 14)
 NOW_THERE = to_local(datetime.now(UTC), ZONE)
 TODAY = NOW_THERE.date()
+NOON = datetime.combine(TODAY, time(12), UTC)
 MALFORMED = [
     ("x", 2),
     ("15", 5),
@@ -82,6 +85,18 @@ def test_a_payment_is_answered_in_the_zone_of_the_request_else_in_the_merchants(
 
     assert is_local_in_every_zone(submitted)
     assert submitted(None)[1].endswith("T00:00:00.000")  # the Deadline is the merchant's midnight
+
+
+def test_the_zone_of_a_request_changes_nothing_that_is_stored(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "now", lambda: NOON)
+    times = set()
+    for gmt in (None, *ZONES):
+        paid = ok(post(stage, SUBMIT, a_card_body("1.00", STEADY) | in_zone(gmt)))["TransactionID"]
+        part = {"TransactionID": paid, "ReverseMode": 5}
+        back = ok(post(stage, REVERSE_CNP, {"BasicReverseTran": part} | in_zone(gmt)))["TransactionID"]
+        times.add(tuple((one.created_at, one.deadline, one.gmt) for one in map(stored_transaction, (paid, back))))
+
+    assert len(times) == 1
 
 
 @pytest.mark.parametrize("login", [TILL, OWNER, SYSTEM], ids=itemgetter(0))

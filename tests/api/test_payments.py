@@ -255,6 +255,13 @@ def test_the_device_may_change_between_tries_but_not_the_payment(stage: str) -> 
     assert other.error == (422, 302)
 
 
+def test_an_offline_sale_shows_where_it_was_made_and_not_where_it_was_sent(stage: str) -> None:
+    sale = a_body(OfflineTran={"OfflineMode": True, **OFFLINE_ONLY, "Invoice": a_guid()})
+    shown = post(stage, SUBMIT, {**sale, "Location": {"Latitude": 2, "Longitude": 3}}).body["Transaction"]
+
+    assert (shown["Latitude"], shown["Longitude"]) == (1, 1)
+
+
 def test_an_id_of_another_merchant_is_taken(stage: str) -> None:
     body = a_body()
     post(stage, SUBMIT, body)

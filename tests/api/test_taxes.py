@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.acquirer import AcquirerAnswer
+from chalicelib.store import counters
+from tests.support.cards import STEADY, a_card_body
 from tests.support.cost import store_calls, write_units
 from tests.support.export_files import rows_of
-from tests.support.goods import TAXES, Goods, a_goods_shop, put_taxes, taxes_of
+from tests.support.goods import TAXES, Goods, a_goods_shop, a_line, put_taxes, taxes_of
 from tests.support.http import Reply
+from tests.support.intercepted_calls import broken
 from tests.support.transactions import a_guid
 
 LINES = "BasicReverseTran.AuxDataInput.AuxData.Purchases"
@@ -113,6 +117,27 @@ def test_all_lines_of_a_rounded_sale_give_back_what_was_paid(goods: Goods) -> No
     assert (back["Amount"], back["TaxAmounts"]) == (sold["Amount"], sold["TaxAmounts"])
 
 
+def test_a_declined_return_leaves_its_lines_and_taxes_to_the_next(
+    goods: Goods, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = {"AuxDataInput": {"AuxData": {"Purchases": [a_line(COFFEES), a_line(MILK)]}}}
+    sale = a_card_body("86.00", STEADY, basic=lines)
+    sold = goods.shop.post("/api/v1/payment/submit", sale, goods.till).body["TransactionID"]
+    part = {"TransactionID": sold, "ReverseMode": 5, "AuxDataInput": {"AuxData": {"Purchases": [a_line(COFFEES)]}}}
+
+    def give_back() -> Any:
+        tran = {**part, "ID": a_guid()}
+        return goods.shop.post("/api/v1/payment/reversecnp", {"BasicReverseTran": tran}, goods.till).body
+
+    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(5, "Do not honour")):
+        declined = give_back()
+    again = give_back()
+
+    assert (declined["ErrorCode"], again["ErrorCode"]) == (1005, 0)
+    assert taxes_of(again["Transaction"]) == {"VAT15": ("50.00", "6.52")}
+    assert goods.shown(sold)["AmountRvs"] == 50
+
+
 def test_a_second_return_of_another_line_is_no_repeat(goods: Goods) -> None:
     sold = goods.sell(COFFEES, "1 x Tea 25 VAT15").body["TransactionID"]
     first, again, other = (goods.give_back(sold, f"1 x {title} 25") for title in ("Coffee", "Coffee", "Tea"))
@@ -150,6 +175,17 @@ def test_a_name_that_reads_like_two_taxes_counts_apart(goods: Goods) -> None:
         ("x\n1\nB\ny", 2),
         ("y", 2),
     ]
+
+
+@pytest.mark.parametrize("field", ["Code", "Name", "Rate"])
+def test_taxes_that_differ_in_one_field_count_apart(goods: Goods, field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counters, "SHARDS", 1)  # one counter for each kind of transaction
+    before = {"Code": "VAT", "Name": "VAT", "Rate": 15}
+    for version, tax in enumerate([before, {**before, field: {"Rate": 14}.get(field, "OTHER")}], start=1):
+        put_taxes(goods.shop, [tax], version=version)
+        goods.sell(f"1 x Tea 115.00 {tax['Code']}")
+
+    assert [row["Gross"] for row in goods.takings()["Taxes"]] == [115, 115]
 
 
 def test_a_line_is_given_back_once_by_tills_at_once(goods: Goods) -> None:

@@ -317,6 +317,18 @@ def test_a_receiver_that_is_gone_is_switched_off_and_gets_nothing_more(merchant:
     assert [one.state for one in found(first)] == [DeliveryState.GIVEN_UP]
 
 
+def test_a_receiver_that_is_gone_switches_off_no_webhook_that_has_moved_meanwhile(merchant: int) -> None:
+    def move(_: Any) -> int:
+        write_one(update(webhooks_store.key(merchant, hook.id), "SET #url = :url", {"url": "https://new.example"}))
+        return 410
+
+    with a_receiver(move) as gone:
+        hook = a_stored_hook(merchant, gone.url)
+        deliver(a_stored_event(merchant))
+
+    assert (as_stored(hook).state, as_stored(hook).url) == (1, "https://new.example")
+
+
 def test_what_waits_for_a_webhook_that_is_switched_off_is_given_up(merchant: int, clock: Clock) -> None:
     with a_receiver(lambda _: 500) as failing:
         hook = a_stored_hook(merchant, failing.url)

@@ -26,6 +26,7 @@ from tests.support.transactions import NOW, a_payment
 
 DAY = timedelta(days=1)
 LATEST_SALE = timedelta(days=365)  # a till may send a sale, and its copy, so long after it was paid
+LISTED = timedelta(days=30)  # an event, by its merchant
 LOOKED_UP = timedelta(days=30)  # a finished message, by whoever asks why it did not come
 Expiry = tuple[float, datetime]  # epoch s, and the last moment in which a rule reads the record
 
@@ -44,16 +45,16 @@ def a_used_session() -> Expiry:
 
 
 def an_event_of_a_payment() -> Expiry:
-    """A delivery reads its event at each attempt."""
-    return an_event(at=NOW).expires_at, NOW + deliveries.TRIED_FOR
+    """A delivery reads its event at each attempt, for three days; the merchant lists both for thirty."""
+    return an_event(at=NOW).expires_at, NOW + LISTED
 
 
 def a_test_event() -> Expiry:
-    return events.ping("token", 17, 1, NOW).expires_at, NOW + deliveries.TRIED_FOR
+    return events.ping("token", 17, 1, NOW).expires_at, NOW + LISTED
 
 
 def a_delivery() -> Expiry:
-    return deliveries.begun(an_event(at=NOW), 1, NOW).expires_at, NOW + deliveries.TRIED_FOR
+    return deliveries.begun(an_event(at=NOW), 1, NOW + deliveries.TRIED_FOR).expires_at, NOW + LISTED
 
 
 def a_sent_message() -> Expiry:

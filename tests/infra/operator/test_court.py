@@ -167,7 +167,10 @@ def test_a_list_without_holds_says_so(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert capsys.readouterr().out == "No transaction is held.\n"
 
 
-def test_a_hold_stops_an_erasure_until_it_is_lifted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hold_stops_an_erasure_until_it_is_lifted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(holds, "AT_ONCE", 1)  # an entry of the audit for each transaction
     payer = Payer()
     order = f"order {payer.token}"
     held, free = payer.swipe(), payer.pay_cash()

@@ -16,9 +16,9 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.price_list import Tax
 from chalicelib.domain.takings import TaxTaking, takings_of
 from chalicelib.domain.transaction import AgentSnapshot
-from chalicelib.store import counters, transactions
+from chalicelib.store import counters, history, transactions
 from chalicelib.store import takings as takings_store
-from chalicelib.store.table import Key, Write, client, table_name, update, write_one
+from chalicelib.store.table import Key, Write, client, read_item, table_name, update, write_one
 from infra.operator import commands as operator
 from infra.operator import rebuild_totals
 from infra.operator.rebuild_totals import Difference, Outcome, rebuild
@@ -83,6 +83,17 @@ def test_what_differs_is_said_and_mended(books: Books) -> None:
         Difference(*where, "n10", 2, 0),
     )
     assert books.ask(NOW, {}).total == 1
+    assert rebuild(books.merchant.id, MONTH).mended == ()
+
+
+def test_a_payment_with_two_entries_counts_once(books: Books) -> None:
+    payment, day_before = books.kept[0], altered(books.kept[0], created_at=NOW - DAY)
+    for key, stray in zip(
+        history.keys_of(payment, entry_of(payment)), history.keys_of(day_before, entry_of(day_before))
+    ):
+        item = read_item(key) | stray.wire()
+        client().call("PutItem", TableName=table_name(history.TABLE), Item=item)
+
     assert rebuild(books.merchant.id, MONTH).mended == ()
 
 
