@@ -153,22 +153,28 @@ def package(stage: str, build: Path) -> None:
     """Write `sam.json` and `deployment.zip` of a stage into `build`. Raises ConfigError before it writes, if it can."""
     if not runtime.is_installed():
         raise PackageError(runtime.HINT)
+    write_template(stage, build, with_packages=True)
+    repack(build / "deployment.zip")
+    if found := problems(build / "deployment.zip"):
+        raise PackageError("; ".join(found))
+
+
+def write_template(stage: str, build: Path, *, with_packages: bool = False) -> None:
+    """Write `sam.json`, and beside it the zip that Chalice packs: of our own files alone, or with the packages."""
     settings = config.read(ROOT)
     config.check(settings, stage)
     build.mkdir(parents=True, exist_ok=True)
     senders = config.senders(settings, stage)
     project = _project(build, senders)
-    lock = build / "requirements.lock"
-    lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
-    install(lock, project / "vendor")
+    if with_packages:
+        lock = build / "requirements.lock"
+        lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
+        install(lock, project / "vendor")
     merged = build / "merge.json"
     merged_text = json.dumps(template.template(importlib.import_module("app").app))
     merged.write_text(_with_senders(merged_text, senders), encoding="utf-8")
     _chalice(stage, project, merged, build)
     config.check_values(json.loads((build / "sam.json").read_text(encoding="utf-8")), project, stage)
-    repack(build / "deployment.zip")
-    if found := problems(build / "deployment.zip"):
-        raise PackageError("; ".join(found))
 
 
 def quota(sam: dict[str, Any]) -> int:

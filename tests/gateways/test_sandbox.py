@@ -1,5 +1,6 @@
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from chalicelib.domain.transaction import InputType
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
+from chalicelib.settings import settings
 from chalicelib.store import table
 from infra.local import engines
 from tests.gateways.acquirer_contract import ContractOfInquiries
@@ -152,6 +154,11 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
     assert acquirers.codes() == ("SANDBOX",)
     assert acquirers.named("SANDBOX") is acquirers.named("SANDBOX")
     assert isinstance(acquirers.named("SANDBOX"), sandbox.Sandbox)
+
+    both = replace(settings(), acquirers=("FIRST", "SECOND"), default_acquirer="SECOND")
+    with monkeypatch.context() as patch:
+        patch.setattr(acquirers, "settings", lambda: both)
+        assert acquirers.codes() == ("SECOND", "FIRST")
 
     monkeypatch.setenv("ACQUIRERS", "SANDBOX,NOBODY")
     engines.clear_caches()

@@ -1,7 +1,7 @@
 import itertools
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import current_thread, main_thread
 from types import SimpleNamespace
 
@@ -18,6 +18,7 @@ from chalicelib.web import refuse
 from infra.operator import stage_secret
 
 pytestmark = pytest.mark.usefixtures("moto")
+HOUR = timedelta(hours=1)
 
 
 class _Clock:
@@ -48,6 +49,20 @@ def _rewrite(**changes: object) -> None:
     client = boto3.client("secretsmanager")
     stored = json.loads(client.get_secret_value(SecretId=settings().secret_id)["SecretString"])
     client.put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps({**stored, **changes}))
+
+
+def test_a_pseudonym_has_the_key_of_its_time_and_every_other_digest_that_of_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noon = datetime(2026, 3, 14, 12, tzinfo=UTC)
+    keys = [{"key": "first"}, {"key": "second", "since": noon.isoformat()}]
+    monkeypatch.setattr(secrets, "_digest_keys", lambda: keys)
+    for now in (noon - HOUR, noon, noon + HOUR):
+        monkeypatch.setattr("chalicelib.clock.now", lambda now=now: now)
+        before, later, of_now = (secrets.pseudonym("a", "b", at=at) for at in (noon - HOUR, noon, None))
+        assert before != later
+        assert of_now == (later if now >= noon else before)
+        assert secrets.number_of(secrets.card_digest("A", Secret("4111"))) == (2 if now >= noon else 1)
 
 
 def test_a_digest_is_always_the_same_and_reveals_nothing() -> None:

@@ -149,8 +149,21 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     if not runtime.is_installed():
         _missing(runtime.HINT)
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "package"
+    return _made_once("package", package.package, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def sam(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the template of the package. It is made without the packages, in two seconds."""
+    made = _made_once("template", package.write_template, tmp_path_factory)
+    parsed: dict[str, Any] = json.loads((made / "sam.json").read_text(encoding="utf-8"))
+    return parsed
+
+
+def _made_once(name: str, make: Callable[[str, Path], None], folders: pytest.TempPathFactory) -> Path:
+    """Return a folder that the first process fills. The others wait for it."""
+    base = folders.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
     done = folder / "done"
     try:
         folder.mkdir()
@@ -158,15 +171,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
         until = time.monotonic() + PACKAGE_SECONDS
         while not done.exists() and time.monotonic() < until:
             time.sleep(0.2)
-        assert done.exists(), "the package was not made: see the test that made it"
+        assert done.exists(), f"the {name} was not made: see the test that made it"
         return folder
-    package.package("dev", folder)
+    make("dev", folder)
     done.touch()
     return folder
-
-
-@pytest.fixture(scope="session")
-def sam(build: Path) -> dict[str, Any]:
-    """Return the template of the package."""
-    parsed: dict[str, Any] = json.loads((build / "sam.json").read_text(encoding="utf-8"))
-    return parsed

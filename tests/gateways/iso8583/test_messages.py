@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain import emv
 from chalicelib.domain.acquirer import ReversalKind
+from chalicelib.domain.card import BRANDS, has_check_digit
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import messages
 from tests.gateways.iso8583.requests import (
@@ -38,6 +39,13 @@ def test_a_chip_purchase_is_the_one_of_the_interface() -> None:
     content = CODEC.prepared(messages.purchase(by_chip(CHIP)))
 
     assert CODEC.encode(content) == PURCHASE
+
+
+@pytest.mark.parametrize(("digits", "begin"), [(n, one.prefixes[0][0]) for one in BRANDS for n in one.lengths])
+def test_a_card_number_of_any_length_that_a_payment_takes_is_sent(digits: int, begin: str) -> None:
+    number = next(one for tail in "0123456789" if has_check_digit(one := begin.ljust(digits - 1, "0") + tail))
+
+    assert fields_of(a_purchase(card=a_card(pan=number)))["2"] == number
 
 
 @pytest.mark.parametrize(("is_repeat", "mti"), [(False, b"0420"), (True, b"0421")])

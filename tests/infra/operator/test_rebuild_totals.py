@@ -88,9 +88,8 @@ def test_what_differs_is_said_and_mended(books: Books) -> None:
 
 def test_a_payment_with_two_entries_counts_once(books: Books) -> None:
     payment, day_before = books.kept[0], altered(books.kept[0], created_at=NOW - DAY)
-    for key, stray in zip(
-        history.keys_of(payment, entry_of(payment)), history.keys_of(day_before, entry_of(day_before))
-    ):
+    own, strays = (history.keys_of(one, entry_of(one)) for one in (payment, day_before))
+    for key, stray in zip(own, strays, strict=True):
         item = read_item(key) | stray.wire()
         client().call("PutItem", TableName=table_name(history.TABLE), Item=item)
 

@@ -401,6 +401,28 @@ def test_a_metric_is_read_from_a_line_that_is_written() -> None:
             assert f"{metric.value.removeprefix('$.')}=" in sources
 
 
+LET_IN = {"agent": "3", "status": "200", "refused_as": "-", "integration_status": "200"}
+AT_THE_GATEWAY: list[tuple[Line, dict[str, int]]] = [
+    (LET_IN, {"Requests": 1}),
+    ({**LET_IN, "status": "500"}, {"Requests": 1}),  # of the API, whose own line counts
+    (
+        {**LET_IN, "status": "504", "refused_as": "INTEGRATION_TIMEOUT"},
+        {"Requests": 1, "ServerErrors": 1, "Defects": 1},
+    ),
+    ({**LET_IN, "agent": "-", "status": "500", "refused_as": "AUTHORIZER_FAILURE"}, {"ServerErrors": 1}),
+    ({**LET_IN, "integration_status": "429", "status": "502"}, {"Requests": 1, "RequestsRefused": 10}),
+    ({**LET_IN, "agent": "nobody", "status": "401", "refused_as": "ACCESS_DENIED"}, {}),
+    ({**LET_IN, "agent": "-", "status": "429", "refused_as": "THROTTLED"}, {"RequestsRefused": 1}),
+    ({**LET_IN, "agent": "-", "status": "200"}, {}),  # it needs no credential
+    ({**LET_IN, "status": "429"}, {"Requests": 1}),  # a limit of the service
+]
+
+
+@pytest.mark.parametrize(("line", "sums"), AT_THE_GATEWAY)
+def test_a_line_of_the_gateway_counts_for_what_it_says(line: Line, sums: dict[str, int]) -> None:
+    assert counted([("Access", line)]) == sums
+
+
 def test_the_dashboard_is_json_and_within_the_free_tier() -> None:
     body = alarms.monitoring_resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     widgets = json.loads(body)["widgets"]

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from infra.stack import names, resources, template
-from infra.stack.cloudformation import deployed
+from infra.stack.cloudformation import deployed, resolved
 from infra.stack.package import ROOT
 from tests.infra.stack.creation_order import created_before
 
@@ -69,6 +69,21 @@ def test_tls_before_1_2_is_refused_at_every_address(sam: dict[str, Any]) -> None
     # The policy is one of regional APIs. Those at the edge have others.
     assert api["EndpointConfiguration"] == "REGIONAL"
     assert all(host["EndpointConfiguration"] == {"Types": ["REGIONAL"]} for host in hosts.values())
+
+
+@pytest.mark.parametrize(
+    ("domain", "address"),
+    [
+        ({"BaseDomain": "api.example.com"}, "https://api.example.com"),
+        ({}, {"Fn::Sub": "https://${RestAPI}.execute-api.eu-west-1.amazonaws.com/api"}),
+    ],
+)
+def test_the_look_from_outside_asks_the_address_that_tills_use(
+    sam: dict[str, Any], domain: dict[str, str], address: Any
+) -> None:
+    variables = sam["Resources"]["LookFromOutside"]["Properties"]["Environment"]["Variables"]
+
+    assert resolved(sam, variables["PUBLIC_ADDRESS"], **domain) == address
 
 
 def test_the_authorizer_is_called_with_the_whole_request_and_remembered_by_its_header(sam: dict[str, Any]) -> None:
