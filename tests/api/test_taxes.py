@@ -74,6 +74,15 @@ def test_returns_by_line_and_by_amount_give_back_every_cent_of_tax(goods: Goods)
     assert goods.takings()["Taxes"] == []
 
 
+def test_the_last_return_by_line_gives_back_what_remains_of_each_tax(goods: Goods) -> None:
+    lines = ["1 x Tea 1.04 VAT15", "1 x Bun 1.04 VAT15", "1 x Jam 1.04 VAT0"]
+    sold = goods.sell(*lines).body["Transaction"]
+    back = [goods.give_back(sold["ID"], line).body["Transaction"] for line in lines]
+
+    assert sum(row["Tax"] for one in back for row in one["TaxAmounts"]) == Decimal("0.27")
+    assert goods.takings()["Taxes"] == []
+
+
 @pytest.mark.parametrize(
     ("lines", "basic", "findings"),
     [
