@@ -228,6 +228,15 @@ def test_an_absent_default_is_the_chosen_value_in_either_request(first: dict[str
     assert not an_order(**{**again, "acquirer": "PREPAID"}).repeats(stored, AGENT.id)
 
 
+def test_a_card_payment_is_repeated_also_under_another_digest_key() -> None:
+    order = an_order(card_identity="now", earlier_identities=("before",))
+    stored = replace(taken(), fingerprint=payment.fingerprint(replace(order, card_identity="before"), AGENT.id))
+    order = replace(order, forms=frozenset)
+
+    assert order.repeats(stored, AGENT.id)
+    assert not replace(order, earlier_identities=()).repeats(stored, AGENT.id)
+
+
 def test_the_fingerprint_of_a_request_never_changes() -> None:
     """Tables hold the fingerprints of every version."""
     assert payment.fingerprint(an_order(), 17) == "90330dad381a05a0eaa046410a2e89f3"

@@ -156,12 +156,16 @@ def test_each_way_alone_sends_events_pings_and_what_was_requested_again(
     [hook] = webhooks_store.of_merchant(merchant)
     event, ping = a_stored_event(merchant), event_rules.ping("a token", merchant, hook.id, clock.now)
     events.create(ping)
-    work()
+    with a_receiver() as other:
+        a_stored_hook(merchant, other.url, on_since=event.at + timedelta(seconds=1))
+        a_stored_hook(merchant, other.url, on_since=webhooks.ALWAYS, types=("reversal.approved",))
+        a_stored_hook(merchant, other.url, on_since=webhooks.ALWAYS, state=0)
+        work()
     first = sorted(receiver.ids)
     events.begin_again(rules.again(found(event)[0], clock.now))
     work()
 
-    assert (first, receiver.ids[2:]) == (sorted([event.id, ping.id]), [event.id])
+    assert (first, receiver.ids[2:], other.ids) == (sorted([event.id, ping.id]), [event.id], [])
     assert [one.state for one in (*found(event), *found(ping))] == [DeliveryState.DELIVERED] * 2
     assert due(f"{merchant}#{hook.id}") == []
 

@@ -99,6 +99,23 @@ def test_a_step_is_stored_after_an_erasure_and_not_if_that_began_meanwhile(erasu
     assert (sent.phase, stored_transaction(stale.id).phase) == (Phase.SENT, Phase.APPROVED)
 
 
+def test_no_write_that_read_a_payment_before_its_erasure_began_is_made() -> None:
+    """Each of them copies data of the payer: into the history, a message or an event."""
+    payment = recorded()
+    returning = requested(payment, 300)
+    stale = stored_transaction(payment.id)
+    write_one(update(transactions.key(payment.id), "SET #erasure = :erasure", {"erasure": Erasure.BEGUN}))
+    done, declined = (replace(returning, phase=phase) for phase in (Phase.REVERSAL_APPROVED, Phase.DECLINED))
+    before = amounts(payment)
+
+    for release in (transactions.release(done, stale), transactions.release(declined, stale)):
+        with pytest.raises(transactions.PhaseChangedError):
+            write_one(release)
+    with pytest.raises(transactions.RemainderChangedError):
+        requested(stale, 100)
+    assert amounts(payment) == before
+
+
 @pytest.mark.parametrize("is_two_step", [False, True])
 def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_step: bool) -> None:
     owed = recorded(phase=Phase.AWAITING_COMPLETION, signature_required=True, single_step=not is_two_step)
