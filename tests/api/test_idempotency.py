@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.gateways import secrets
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
-from tests.support.builders import PASSWORD, Shop
-from tests.support.cards import PAN, STEADY, a_card_body
+from tests.support.builders import PASSWORD, Shop, an_email
+from tests.support.cards import EXP, PAN, STEADY, a_card_body
 from tests.support.http import OTHER_TILL, TILL, Reply, get, post
 from tests.support.transactions import a_body, a_guid
 
@@ -51,6 +52,33 @@ def test_a_key_makes_a_payment_once(stage: str) -> None:
     assert first.body["TransactionID"] == again.body["TransactionID"]
     assert "Idempotent-Replayed" not in first.headers
     assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_each_request_is_repeated_under_another_digest_key(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = list(secrets._digest_keys())  # noqa: SLF001
+    paid = post(stage, SUBMIT, a_card_body(100, STEADY)).body["TransactionID"]
+    part = {"TransactionID": paid, "ReverseMode": 5, "Amount": "1.00", "PartialReverse": True}
+    card = {"CardInputMode": 1, "CardDataInput": {"PAN": STEADY, "EXP": EXP}}
+    requests: list[tuple[str, dict[str, Any], str | None]] = [
+        (SUBMIT, a_body(), None),
+        (SUBMIT, a_sale(), a_guid()),
+        (SUBMIT, a_card_body(100, STEADY), None),
+        (SUBMIT, a_card_body(100, STEADY, basic={"ID": None}), a_guid()),
+        (REVERSE_CNP, {"BasicReverseTran": {**part, "ID": a_guid()}, "Card": card}, None),
+        (REVERSE_CNP, {"BasicReverseTran": part, "Card": card}, a_guid()),
+        (f"/api/v1/payment/receipt/{paid}", {"Email": an_email()}, a_guid()),
+    ]
+
+    def send() -> list[tuple[tuple[int, int], str | None]]:
+        headers = [{} if key is None else {"Idempotency_Key": key} for _, _, key in requests]
+        replies = [post(stage, path, body, **more) for (path, body, _), more in zip(requests, headers, strict=True)]
+        return [(reply.error, reply.headers.get("Idempotent-Replayed")) for reply in replies]
+
+    first = send()
+    monkeypatch.setattr(secrets, "_digest_keys", lambda: [*keys, {"key": "a", "since": "2020-01-01T00:00:00+00:00"}])
+
+    assert first == [((200, 0), None)] * len(requests)
+    assert send() == [((200, 0), "true")] * len(requests)
 
 
 @pytest.mark.parametrize("changed", ["the terminal is blocked", "the terminal is gone", "cash is switched off"])
