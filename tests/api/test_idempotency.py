@@ -71,7 +71,9 @@ def test_each_request_is_repeated_under_another_digest_key(stage: str, monkeypat
 
     def send() -> list[tuple[tuple[int, int], str | None]]:
         headers = [{} if key is None else {"Idempotency_Key": key} for _, _, key in requests]
-        replies = [post(stage, path, body, TILL, **more) for (path, body, _), more in zip(requests, headers, strict=True)]
+        replies = [
+            post(stage, path, body, TILL, **more) for (path, body, _), more in zip(requests, headers, strict=True)
+        ]
         return [(reply.error, reply.headers.get("Idempotent-Replayed")) for reply in replies]
 
     first = send()

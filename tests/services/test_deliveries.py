@@ -481,6 +481,18 @@ def test_the_manager_is_told_once_a_day_that_a_webhook_fails(merchant: int, cloc
     assert len(outbox_of(to)) == before + 2
 
 
+@pytest.mark.parametrize("told_at", [None, datetime(2026, 3, 14, tzinfo=UTC)], ids=["never told", "told before"])
+def test_of_two_processes_that_read_a_webhook_before_an_e_mail_one_tells(
+    merchant: int, told_at: datetime | None
+) -> None:
+    hook = a_stored_hook(merchant, "https://shop.example", told_at=told_at)
+    first, second = (datetime(2026, 3, 20, hour, tzinfo=UTC) for hour in (9, 10))
+    for now in (first, second):
+        webhooks_store.note_told(hook, now)
+
+    assert as_stored(hook).told_at == first
+
+
 def outbox_of(address: str) -> list[Any]:
     """Return what is in the outbox for an address, sent or not."""
     items = tables().scan(TableName=f"{resources.STACK}-outbox", ConsistentRead=True)["Items"]
