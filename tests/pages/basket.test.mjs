@@ -1,9 +1,9 @@
 // The basket of the till: its sums, its discounts, and the lines that it sells.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { EMPTY, byGroup, dueOf, fits, matching, scanned, sellable, soldLines, sumOf, withItem, withMore } from "../../chalicelib/pages/till/basket.js";
 import { decimal, minorOf } from "../../chalicelib/pages/till/rules.js";
 import { fc } from "./device.mjs";
+import { test } from "./runner.mjs";
 
 const WORDS = { amount: "Amount", discount: "Discount", discountOn: (title) => `Discount: ${title}` };
 const ZAR = { tender: "cash", currency: "ZAR", country: "ZA" };

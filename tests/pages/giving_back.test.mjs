@@ -1,7 +1,7 @@
 // The dialog of a return: one key until its outcome is known, whatever is lost, clicked twice or loaded again.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { modules } from "./page.mjs";
+import { test } from "./runner.mjs";
 
 const PAYMENT = { ID: "P1", CurrencyID: "ZAR", AmountEff: "12.30", CanReturn: true, InputType: 10, Format: { CurrencyE: 2 } };
 const LOST = null;

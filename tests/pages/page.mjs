@@ -8,7 +8,9 @@ import { IDBFactory, START, Service } from "./device.mjs";
 
 const PAGES = fileURLToPath(new URL("../../chalicelib/pages/", import.meta.url));
 const GLOBALS = ["globalThis", "navigator", "document", "location", "history", "addEventListener", "removeEventListener", "matchMedia", "fetch", "crypto", "localStorage",
-  "sessionStorage", "setTimeout", "clearTimeout", "setInterval", "performance", "Date", "scrollTo", "scrollY"];
+  "sessionStorage", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date", "scrollTo", "scrollY", "FormData", "ResizeObserver", "MutationObserver",
+  "print", "open", "isSecureContext", "getSelection", "Event", "requestAnimationFrame", "cancelAnimationFrame"];
+const LIBRARIES = { preact: "preact.mjs", "preact/hooks": "hooks.mjs", htm: "htm.mjs" };
 const PURE = /till\/(rules|basket|coins|phone_lengths)\.js|kit\/(error_codes|barcodes)\.js|texts\/\w+\.js/; // one copy serves all pages
 const EXPORTED = /^export (?=(?:(?:async )?function|class|const) (\w+))/gm;
 const compiled = new Map();
@@ -19,20 +21,24 @@ function moduleAt(path) {
   if (!compiled.has(path)) {
     const names = [];
     const text = readFileSync(path, "utf8")
-      .replace(/^import \{([^}]*)\} from ("[^"]+");/gm, (_, taken, source) => `const {${taken.replaceAll(" as ", ": ")}} = $(${source});`)
+      .replace(/^import *\{([^}]*)\} *from *("[^"]+");/gm, (_, taken, source) => `const {${taken.replaceAll(" as ", ": ")}} = $(${source});`)
+      .replace(/^import (\w+) from ("[^"]+");/gm, (_, name, source) => `const { standard: ${name} } = $(${source});`)
+      .replace(/\bexport default (?=function)/, () => { names.push("standard"); return "const standard = "; })
+      .replace(/\bexport *\{([^}]*)\};?/g, (_, listed) => { names.push(...listed.split(",").map((one) => one.trim().split(" as ").reverse().join(": "))); return ""; })
       .replace(EXPORTED, (_, name) => { names.push(name); return ""; });
     compiled.set(path, compileFunction(`"use strict"; ${text}\nreturn { ${names.join(", ")} };`, [...GLOBALS, "$"], { filename: path }));
   }
   return compiled.get(path);
 }
 
-// The modules of a page life, with these globals. Hooks show each change at once.
+// The modules of a page life, with these globals. Hooks in place of the libraries show each change at once.
 export function modules(globals, page, hooks) {
-  const own = new Map([[join(PAGES, "kit/view.js"), hooks]]);
+  const own = new Map(hooks && [[join(PAGES, "kit/view.js"), hooks]]);
   const load = (path) => {
     const kept = PURE.test(path) ? shared : own;
     if (!kept.has(path)) {
-      const found = (source) => load(source === "texts" ? join(PAGES, page, "texts.js") : resolve(dirname(path), source));
+      const found = (source) => load(source === "texts" ? join(PAGES, page, "texts.js")
+        : Object.hasOwn(LIBRARIES, source) ? join(PAGES, "kit/libraries", LIBRARIES[source]) : resolve(dirname(path), source));
       kept.set(path, moduleAt(path)(...GLOBALS.map((name) => globals[name]), found));
     }
     return kept.get(path);
@@ -72,7 +78,7 @@ export class Clock {
       if (!next) break;
       const [id, timer] = next;
       this.now = Math.max(this.now, timer.at);
-      if (timer.every) timer.at += timer.every;
+      if (timer.every) timer.at = this.now + timer.every;
       else this.#timers.delete(id);
       timer.act();
       await settle();

@@ -1,8 +1,8 @@
 // The price list of the shop's page: its CSV, its differences, and the changes of two people.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { difference, merged } from "../../chalicelib/pages/shop/price_changes.js";
 import { read, write } from "../../chalicelib/pages/shop/price_csv.js";
+import { test } from "./runner.mjs";
 
 const NOTHING = { Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true };
 const TAXES = [{ Code: "VAT15", Name: "VAT", Rate: "15" }];

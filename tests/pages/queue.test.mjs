@@ -1,8 +1,8 @@
 // The promises of a till that sells without connection, as far as its queue keeps them.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { meaning } from "../../chalicelib/pages/till/rules.js";
 import { Device, fc } from "./device.mjs";
+import { test } from "./runner.mjs";
 
 const SCENARIOS = Number(process.env.SCENARIOS ?? 300);
 

@@ -1,4 +1,4 @@
-"""The modules of the pages under Node.js: the till's promises and random lives, price lists, returns, languages."""
+"""The modules of the pages under Node.js: the till's promises and random lives, and the views of both pages."""
 
 import json
 import os
@@ -17,6 +17,7 @@ from tests.conftest import CI
 
 TOOLS = ROOT / ".engines" / "page-tools" / "node_modules"
 TESTS = Path(__file__).parent
+SUBJECTS = sorted(path.name.removesuffix(".test.mjs") for path in TESTS.glob("*.test.mjs"))
 QUICK = "40"  # random scenarios with --quick, and a share of the combinations of the till's page
 SCENARIOS = {"queue": "800"}  # in each run; `make till-scenarios` runs ten thousand, and all combinations
 
@@ -32,16 +33,10 @@ def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.parametrize("subject", ["queue", "till", "basket", "price_list", "giving_back"])
+@pytest.mark.parametrize("subject", SUBJECTS)
 def test_a_module_keeps_its_promises(subject: str, pytestconfig: pytest.Config) -> None:
     scenarios = QUICK if pytestconfig.getoption("--quick") else SCENARIOS.get(subject, QUICK)
-    finished = run("--test", "--test-reporter=spec", str(TESTS / f"{subject}.test.mjs"), scenarios=scenarios)
-
-    assert finished.returncode == 0, finished.stdout[-8000:]
-
-
-def test_each_language_has_the_words_of_the_others() -> None:
-    finished = run("--test", "--test-reporter=spec", str(TESTS / "texts.test.mjs"))
+    finished = run(str(TESTS / f"{subject}.test.mjs"), scenarios=scenarios)
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

@@ -1,7 +1,7 @@
 // The languages of the pages: each has the same words.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { test } from "node:test";
+import { test } from "./runner.mjs";
 
 const FOLDER = new URL("../../chalicelib/pages/", import.meta.url);
 const languages = readdirSync(new URL("kit/texts/", FOLDER)).map((name) => name.replace(".js", ""));

@@ -2,14 +2,16 @@
 import { ErrorCode } from "../kit/error_codes.js";
 import { Refusal, call } from "../kit/api.js";
 import { typedAmount } from "../kit/money.js";
-import { merchant, session } from "../kit/session.js";
+import { isManager, merchant, session } from "../kit/session.js";
 import { countOf, difference, FIELDS, TAX_FIELDS } from "./price_changes.js";
 import { language, texts } from "texts";
 
 const FORMAT = 3; // the code of a finding
 const DECIMALS = 7;
 const path = () => `merchant/${merchant().ClientID}/pricelist`;
-const place = () => `prices.${session().me.AgentID}.${merchant().ClientID}`;
+// Where the draft of this person and merchant is kept; null for a person who changes nothing. It is asked for once: at the
+// end of a view somebody else may be signed in.
+export const place = () => (isManager() ? `prices.${session().me.AgentID}.${merchant().ClientID}` : null);
 
 let last = 0;
 // Entries have keys of their own, because a code can change.
@@ -23,16 +25,16 @@ export const load = async () => (await call(path())).PriceList;
 export const changesOf = ({ base, Items, Taxes }) =>
   countOf(difference(base.Items, Items)) + countOf(difference(base.Taxes, Taxes, TAX_FIELDS));
 
-export function kept() {
-  const found = JSON.parse(localStorage.getItem(place()) ?? "null");
+export function kept(at) {
+  const found = at && JSON.parse(localStorage.getItem(at) ?? "null");
   return found && draftOf(found.base, { Items: found.Items.map(unkeyed), Taxes: found.Taxes.map(unkeyed) });
 }
 
-export function keep(draft) {
-  if (!session()) return;
+export function keep(at, draft) {
+  if (!at) return;
   try {
-    if (draft && changesOf(draft)) localStorage.setItem(place(), JSON.stringify(draft));
-    else localStorage.removeItem(place());
+    if (changesOf(draft)) localStorage.setItem(at, JSON.stringify(draft));
+    else localStorage.removeItem(at);
   } catch {
     // without room on the device the draft lives as long as the page
   }

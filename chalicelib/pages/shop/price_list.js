@@ -8,7 +8,7 @@ import { isManager, merchant } from "../kit/session.js";
 import { merged, TAX_FIELDS } from "./price_changes.js";
 import { MOST_BYTES, read, write } from "./price_csv.js";
 import { Changed, Preview, WrongFile } from "./price_dialogs.js";
-import { changesOf, digits, draftOf, entries, keep, kept, load, problemsOf, save } from "./price_draft.js";
+import { changesOf, digits, draftOf, entries, keep, kept, load, place, problemsOf, save } from "./price_draft.js";
 import { Entries, matching, nameOf } from "./price_entries.js";
 import { texts } from "texts";
 import { html, useEffect, useState } from "../kit/view.js";
@@ -79,12 +79,13 @@ function usualTax(items) {
 
 // The draft, and the functions that change it. Each change is kept on the device.
 function useDraft(stored) {
-  const [draft, setDraft] = useState(() => (isManager() && kept()) || draftOf(stored));
+  const [at] = useState(place);
+  const [draft, setDraft] = useState(() => kept(at) || draftOf(stored));
   const [opened, open] = useState(null);
   const [removed, setRemoved] = useState(null);
   useEffect(() => {
-    const timer = setTimeout(() => isManager() && keep(draft), 200);
-    const now = () => isManager() && keep(draft);
+    const now = () => keep(at, draft);
+    const timer = setTimeout(now, 200);
     addEventListener("pagehide", now);
     return () => {
       clearTimeout(timer);

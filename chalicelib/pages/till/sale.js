@@ -6,7 +6,7 @@ import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore 
 import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language, texts } from "texts";
-import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, till } from "./till.js";
+import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, serviceNow, till } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
@@ -56,8 +56,8 @@ export async function resume(kept) {
   if (!kept.id) return;
   const sold = await saleOf(kept.id);
   if (!sold) set({ id: null }); // it was refused, and nothing was taken
-  else if (Date.now() - sold.takenAt > TOLD_MS) set({ ...NEW, agent: kept.agent });
-  else set({ ...NEW, agent: kept.agent, id: kept.id, result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: Date.now() } });
+  else if (serviceNow() - sold.takenAt > TOLD_MS) set({ ...NEW, agent: kept.agent });
+  else set({ ...NEW, agent: kept.agent, id: kept.id, result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: performance.now() } });
 }
 
 const basketOf = ({ lines, off, figures, description, receiptTo, customer }) => ({ lines, off, figures, description, receiptTo, customer });
@@ -65,7 +65,7 @@ const basketOf = ({ lines, off, figures, description, receiptTo, customer }) => 
 // No sale is being made, so the page may be replaced by a new version.
 export function isIdle() {
   const isTyping = document.activeElement?.matches("input, textarea") && document.activeElement.value;
-  const isTold = made.result && Date.now() - made.result.shownAt > SETTLED_MS;
+  const isTold = made.result && performance.now() - made.result.shownAt > SETTLED_MS;
   const isUntouched = isEmpty(made) && !made.description && !made.receiptTo && !made.result;
   return !isBusy && (isUntouched || isTold) && !isTyping && !document.querySelector("dialog");
 }
@@ -104,7 +104,7 @@ export async function take(paid) {
   isBusy = true;
   set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
-  const result = { ...await taken(draft), basket, shownAt: Date.now() };
+  const result = { ...await taken(draft), basket, shownAt: performance.now() };
   isBusy = false;
   if (result.refused) set({ result });
   else set({ ...NEW, agent: made.agent, id: result.id, result });

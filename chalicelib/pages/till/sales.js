@@ -14,7 +14,7 @@ import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
 import { isWaiting } from "./store.js";
 import { texts } from "texts";
-import { ask, change, currencyOf, leftSales, queue, saleOf, sales } from "./till.js";
+import { ask, change, currencyOf, leftSales, queue, saleOf, sales, serviceNow } from "./till.js";
 
 const PAGE = 100; // of the service's list
 const SEARCHED_DAYS = 31;
@@ -73,7 +73,7 @@ function fits(sale, { day, search }) {
 // The service said at the payment whether it can be returned. Some payments can be returned only after their day.
 const mayReturn = ({ sale, payment, isReturn }) => (payment
   ? !isReturn && canReturn(payment) && !isZero(payment.AmountEff)
-  : sale.state === State.PAID && !sale.isReturned && (sale.canReturn || Date.now() - sale.takenAt > DAY_MS));
+  : sale.state === State.PAID && !sale.isReturned && (sale.canReturn || serviceNow() - sale.takenAt > DAY_MS));
 
 function Return({ id, onClose, onChanged }) {
   const [payment, setPayment] = useState(null);

@@ -32,7 +32,7 @@ addEventListener("keydown", (event) => {
 }, { capture: true });
 
 // The result has just come: a second Enter would hide the change.
-const isFresh = (result) => Boolean(result) && (result.state === "busy" || Date.now() - result.shownAt < FRESH_MS);
+const isFresh = (result) => Boolean(result) && (result.state === "busy" || performance.now() - result.shownAt < FRESH_MS);
 
 // A double tap on a note or button that took the payment is no key of the next sale.
 addEventListener("click", (event) => {

@@ -20,6 +20,7 @@ export const listeners = new Set();
 let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, isPersistent: true, revision: 0 };
 
 export const till = () => state;
+export const serviceNow = () => Date.now() + (state.offset ?? 0); // by the service's clock
 
 function set(changes) {
   state = { ...state, ...changes };
@@ -81,12 +82,11 @@ async function call(method, path, body, session = state.session) {
 
 // The body of a successful answer, or null.
 export async function ask(...request) {
-  const answer = await call(...request);
-  return answer.status === 200 ? answer.body ?? null : null;
+  const { status, body } = await call(...request);
+  return status === 200 ? body ?? null : null;
 }
 
-let counting = null;
-let [countedAt, isCounted] = [-Infinity, true];
+let [counting, countedAt, isCounted] = [null, -Infinity, true];
 
 function countSoon() {
   counting ??= setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
@@ -133,7 +133,7 @@ export const keepBasket = (basket) => store.keepBasket(basket).catch(broke);
 
 function use(session) {
   set({ session });
-  begin(session.token, { ...session.me, Today: dayInZone(session.gmt, Date.now() + state.offset) }); // it may have begun days ago
+  begin(session.token, { ...session.me, Today: dayInZone(session.gmt, serviceNow()) }); // it may have begun days ago
 }
 
 // The browser promises to keep the data of a page that is installed, where it grants that.
@@ -143,8 +143,7 @@ async function askForStorage() {
   set({ isPersistent: isInstalled && isGranted });
 }
 
-let lastAsked = 0;
-let isProbing = false;
+let [lastAsked, isProbing] = [0, false];
 
 // Somebody looks at the page, or the browser says that there is a connection, which may be wrong.
 function look() {
@@ -261,6 +260,7 @@ async function enter(me, token) {
   const { device, account } = await store.facts();
   // The device is stored once: a sale of this moment may raise its counter.
   await replaced({ session, ...(isAnother && { basket: undefined }), ...(!device && { device: { prefix: drawn(), counter: 0 } }) });
+  if (isAnother) end(); // the unfinished returns belong to the agent before
   if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
   use(session);
   if (isAnother) expired.leave();

@@ -1,0 +1,138 @@
+// Each request of the pages: whether it is repeated, with which key, and when the next one begins.
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";
+import { OWNERS_TILL, PAYMENT, TILL, aSale, aShop, aTill, kindOf, listed } from "./pages.mjs";
+import { test } from "./runner.mjs";
+
+// The calls of each module. A new one needs its line in SENT or READ.
+const CALLS = {
+  "kit/giving_back.js": 1, "kit/payments.js": 2, "kit/send_receipt.js": 1, "shop/drawers.js": 2, "shop/frame.js": 1, "shop/history.js": 3, "shop/merchants.js": 3, "shop/price_draft.js": 2, "shop/receipt.js": 1, "shop/sign_in.js": 3,
+  "shop/takings.js": 1, "shop/till_list.js": 6, "shop/webhook_list.js": 8, "till/my_day.js": 3, "till/payment.js": 1, "till/receipt.js": 1, "till/sale.js": 1, "till/sales.js": 2, "till/till.js": 13,
+};
+
+test("Each call of the service is known here", () => {
+  const folder = new URL("../../chalicelib/pages/", import.meta.url);
+  const found = {};
+  for (const room of ["kit", "shop", "till"]) {
+    for (const file of readdirSync(new URL(room, folder)).filter((name) => name.endsWith(".js") && name !== "api.js")) {
+      const text = readFileSync(new URL(`${room}/${file}`, folder), "utf8").replace(/^ *\/\/.*|function \w+/gm, "");
+      const count = [...text.matchAll(/(?<![.#\w])(?:call|callAs|ask|asked|exchange)\((?!\{|\)|null\)|true\)|false\))/g)].length;
+      if (count) found[`${room}/${file}`] = count;
+    }
+  }
+  assert.deepEqual(found, CALLS);
+});
+
+const at = (hash, answers) => () => aShop({ hash, answers });
+const TWO_PEOPLE = { "merchant/pos/list": { PosList: [OWNERS_TILL, TILL], PosCounters: { PageCount: 1 } } };
+const FAILED = { Timestamp: "2026-11-23T11:00:00.000Z", Status: 500, Milliseconds: 5 };
+const EVENT = { ID: "E1", Type: "payment.approved", Timestamp: "2026-11-23T11:00:00.000Z", TransactionID: "P1", Substate: 411, Deliveries: [{ WebhookID: 8, State: "pending", Attempts: 1, NextAttempt: null, AttemptList: [FAILED] }] };
+const EVENTS = { "merchant/event/list": { Events: [EVENT], EventsCounters: { ItemCountPage: 1, Pagesize: 20 } } };
+const NEW_TILL = { Name: "Ben", Email: "ben@example.com", Phone: "+27829876543", Password: "12345678" };
+const submit = (tab) => tab.click([...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1));
+const first = (label) => (tab) => tab.click(tab.all(".till button, .webhook button").find((one) => one.label === label));
+
+// A request that changes something: its kind, how often it is sent while the service asks for a retry, whether it has a key,
+// the page, what comes before, and the press that sends it.
+const SENT = {
+  "a return": ["payment/reverse", 3, true, at("#/payments/P1"), ["Return…"], submit],
+  "a return of a card that was not present": ["payment/reversecnp", 3, true, at("#/payments/P1", { "payment/ID": { Transactions: [{ ...PAYMENT, CanReturnCNP: true }] } }), ["Return…"], submit],
+  "a receipt": ["payment/receipt/ID", 3, true, at("#/payments/P1"), ["Send receipt", { Email: "a@example.com" }], submit],
+  "a new webhook": ["merchant/webhook/create", 1, false, at("#/webhooks"), ["New webhook", { url: "https://shop.example/b" }], submit],
+  "a new secret": ["merchant/webhook/ID/update", 1, false, at("#/webhooks"), ["New secret"], "Make a new secret"],
+  "a change of a webhook": ["merchant/webhook/ID/update", 3, false, at("#/webhooks"), ["Change"], submit],
+  "a webhook that is switched off": ["merchant/webhook/ID/update", 3, false, at("#/webhooks"), ["Switch off"], "Switch off"],
+  "a webhook that is deleted": ["merchant/webhook/ID/delete", 3, false, at("#/webhooks"), ["Delete"], "Delete"],
+  "a test of a webhook": ["merchant/webhook/ID/test", 3, false, at("#/webhooks"), [], "Send a test"],
+  "an event": ["merchant/event/ID/resend", 3, false, at("#/webhooks", EVENTS), [(tab) => tab.click(tab.all(".event button")[0])], "Send again"],
+  "a new till": ["merchant/pos/create", 1, false, at("#/tills", TWO_PEOPLE), ["New till", NEW_TILL], submit],
+  "a new terminal": ["terminal/create", 1, false, at("#/tills", TWO_PEOPLE), ["New till", { ...NEW_TILL, TID: "new" }], submit],
+  "a change of a till": ["merchant/pos/ID/update", 3, false, at("#/tills"), [first("Change"), { Name: "Ben" }], submit],
+  "a new key": ["merchant/pos/ID/update", 3, false, at("#/tills"), [first("New secret key")], "Make a new key"],
+  "a new password": ["merchant/pos/ID/update", 3, false, at("#/tills"), [first("New password"), { password: "12345678" }], submit],
+  "a block": ["merchant/pos/ID/update", 3, false, at("#/tills"), [first("Block")], "Block"],
+  "the end of all sessions": ["merchant/pos/ID/update", 3, false, at("#/tills"), [first("Devices")], "Sign out everywhere"],
+  "a price list": ["merchant/pricelist/update", 3, false, at("#/price-list"), ["Change Tea", { "price-Price": "26" }], "Save"],
+  "an export": ["report/export", 3, false, at("#/payments"), ["Export"], submit],
+  "a journal": ["report/export", 3, false, at("#/payments"), ["Export", { format: "hledger" }], submit],
+  "a sign-in": ["user/login/session", 1, false, () => aShop({ me: null }), [{ email: "olga@example.com", password: "x" }], submit],
+  "a count of the drawer": ["report/drawer", 3, false, () => aTill({ hash: "#/day" }), [{ Counted: "5" }], submit],
+  "a receipt at the till": ["payment/receipt/ID", 3, true, () => aTill({ hash: "#/sales", answers: { "payment/listHistoryEx": listed(PAYMENT) } }), ["Receipt", "Send receipt", { Email: "a@example.com" }], submit],
+  "a return at the till": ["payment/reverse", 3, true, () => aTill({ hash: "#/sales", answers: { "payment/listHistoryEx": listed(PAYMENT) } }), ["Return…"], submit],
+};
+
+// Open the page and come to the button. `press` sends; requests of other kinds and those before are not counted.
+async function before([kind, , , open, steps, last]) {
+  const tab = await open();
+  await tab.pass(1);
+  const come = async () => {
+    for (const step of steps) {
+      if (typeof step === "string") await tab.press(step);
+      else if (typeof step === "function") step(tab);
+      else await tab.fill(step);
+      await tab.pass(0.1);
+    }
+  };
+  await come();
+  let start = tab.sent.length;
+  return {
+    tab, come,
+    press: () => (typeof last === "string" ? tab.click(tab.button(last)) : last(tab)),
+    answer: (answer) => { tab.shop.answers[kind] = answer; start = tab.sent.length; },
+    get sent() { return tab.sent.slice(start).filter((one) => kindOf(one.path) === kind && one.method === "POST"); },
+  };
+}
+
+const RETRY = { status: 503, ErrorCode: 903, ErrorMessage: "Out of reach.", retryAfter: 1 };
+const HARMLESS = new Set(["an export", "a journal", "a sign-in"]); // twice in the same moment
+const distinct = (all, of) => new Set(all.map(of)).size;
+
+for (const [name, row] of Object.entries(SENT)) {
+  const [kind, sends, hasKey, , steps] = row;
+  test(`This is repeated ${sends > 1 ? "as it was" : "by nobody but the person"}: ${name}`, async () => {
+    const page = await before(row);
+    const { tab } = page;
+    for (const [fault, count] of [[RETRY, sends], [{ ...RETRY, retryAfter: 60 }, 1], [{ ...RETRY, retryAfter: undefined }, 1], [null, 1]]) {
+      page.answer(fault);
+      page.press();
+      if (!HARMLESS.has(name)) page.press(); // a second click in the same moment
+      await tab.pass(10);
+      assert.equal(page.sent.length, count, `${kind} after ${JSON.stringify(fault)}`);
+      assert.equal(distinct(page.sent, (one) => JSON.stringify([one.key, one.body])), 1);
+      assert.ok(page.sent.every((one) => Boolean(one.key) === hasKey));
+    }
+    if (!hasKey) return;
+    const [{ key }] = page.sent;
+    page.answer(undefined);
+    if (!name.includes("return")) page.press();
+    else await tab.press(tab.offered().find((one) => one.startsWith("Return R")));
+    await tab.pass(1);
+    assert.deepEqual(page.sent.map((one) => one.key), [key], "the person repeats it with its key");
+    if (name.includes("at the till")) return;
+    for (const step of steps) await (typeof step === "string" ? tab.press(step) : tab.fill(step));
+    page.answer(undefined);
+    page.press();
+    await tab.pass(1);
+    assert.equal(page.sent.length, 1);
+    assert.notEqual(page.sent[0].key, key, "the next one is another");
+  });
+}
+
+test("A webhook that is gone already counts as deleted", async () => {
+  const tab = await aShop({ hash: "#/webhooks", answers: { "merchant/webhook/ID/delete": { status: 404, ErrorCode: ErrorCode.WEBHOOK_NOT_FOUND } } });
+  await tab.press("Delete", "Delete");
+
+  assert.equal(tab.all("dialog").length, 0);
+});
+
+test("A signature is sent with the request of its sale", async () => {
+  const sale = aSale({ state: "paid", owesSignature: true });
+  const tab = await aTill({ sales: [sale], isTold: true });
+  const signing = tab.load("till/sale.js").sign(sale, "picture");
+  await tab.pass(1);
+  await signing;
+
+  assert.deepEqual(tab.sent.findLast((one) => one.path === "payment/submit").body, { BasicTran: { ID: sale.id, InputType: 10, Amount: "25.00", CurrencyID: "ZAR" }, Files: [{ FileType: "SIGNATURE", FileCode: "picture" }] });
+  assert.ok(!("owesSignature" in await tab.store.sale(sale.id)));
+});
