@@ -1,0 +1,109 @@
+"""A write whose reading is older than another's write is not made: its condition alone, without the read before it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.domain import sessions as rules
+from chalicelib.domain.drawer import Count
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store import agents, drawers, sessions, transactions, webhooks
+from chalicelib.store.audit import Act
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import Key, commit, read_item, update, write_one
+from infra.operator import holds
+from tests.support.accounts import an_account
+from tests.support.events import a_stored_hook
+from tests.support.stored import stored_transaction
+from tests.support.transactions import ZAR, a_guid, a_payment
+
+pytestmark = pytest.mark.usefixtures("engine")
+DAY, NOW = date(2026, 3, 14), datetime(2026, 3, 14, 9, tzinfo=UTC)
+ACT = Act("update", 1, NOW)
+CHANGED, EXPIRED = ChangedMeanwhileError(), ServiceError(ErrorCode.SESSION_EXPIRED)
+Work = Callable[[], object]
+Race = tuple[Key[Any], Work, Work, Exception]  # what is written, another's write, the stale one, its error
+
+
+def a_counted_drawer(versions: int) -> Race:
+    merchant = an_account().agent.client_id
+    counts = [
+        Count(merchant, "", version, 17, ZAR, NOW, 17, 0, float_minor=version) for version in range(1, versions + 1)
+    ]
+    for one in counts[:-1]:
+        drawers.put(one, DAY, ())
+    last, stale = counts[-1], replace(counts[-1], float_minor=50)
+    put = [partial(drawers.put, one, DAY, ()) for one in (last, stale)]
+    return drawers.key(merchant, DAY, 17), put[0], put[1], CHANGED
+
+
+def a_deleted_webhook() -> Race:
+    hook = a_stored_hook(an_account().agent.client_id, "https://shop.example")
+    moved = replace(hook, url="https://new.example", version=2)
+    own = webhooks.key(hook.client_id, hook.id)
+    return own, partial(webhooks.change, hook, moved, ACT), partial(webhooks.delete, hook, ACT), CHANGED
+
+
+def an_agent_that_must_not_change() -> Race:
+    agent = an_account().agent
+    blocked = partial(agents.change, agent, replace(agent, version=2, state=0), agents.LoginChange(), ACT)
+    return agents.key(agent.id), blocked, partial(commit, agents.check_unchanged(agent)), CHANGED
+
+
+def a_session_in_use() -> Race:
+    session = rules.new_session(a_guid(), 17, 1, NOW)
+    sessions.create(session)
+    return (
+        sessions.key(session.digest),
+        partial(sessions.end, session.digest),
+        partial(sessions.touch, session, NOW),
+        EXPIRED,
+    )
+
+
+def a_remembered_session() -> Race:
+    session = rules.remember(rules.new_session(a_guid(), 17, 1, NOW), "a telephone")
+    sessions.create(session)
+    facts = rules.RememberedSession(session.digest, NOW, NOW)
+    stale = partial(commit, *sessions.end_remembered([facts]))
+    return sessions.key(session.digest), partial(sessions.end, session.digest), stale, CHANGED
+
+
+RACES: dict[str, Callable[[], Race]] = {
+    "the first count of a drawer": partial(a_counted_drawer, 1),
+    "a count of a drawer": partial(a_counted_drawer, 2),
+    "a deleted webhook": a_deleted_webhook,
+    "an agent that must not change": an_agent_that_must_not_change,
+    "a session in use": a_session_in_use,
+    "a remembered session": a_remembered_session,
+}
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_a_stale_write_is_not_made(name: str) -> None:
+    key, work, stale, error = RACES[name]()
+    work()
+    before = read_item(key)
+
+    with pytest.raises(type(error)) as raised:
+        stale()
+
+    assert getattr(raised.value, "error", None) is getattr(error, "error", None)
+    assert read_item(key) == before
+
+
+def test_a_hold_that_comes_while_another_is_lifted_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = a_payment(holds=frozenset({"one"}))
+    transactions.record(payment)
+    write_one(update(transactions.key(payment.id), "ADD #holds :more", {"more": frozenset({"another"})}))
+    monkeypatch.setattr(transactions, "get", lambda _: payment)
+
+    with pytest.raises(ChangedMeanwhileError):
+        holds._remove_mark("one", payment.id)  # noqa: SLF001
+
+    monkeypatch.undo()
+    assert stored_transaction(payment.id).holds == {"one", "another"}
