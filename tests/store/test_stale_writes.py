@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import sessions as rules
+from chalicelib.domain.card import CARD_BLOCKED, IN_VERIFICATION
 from chalicelib.domain.drawer import Count
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import linked_cards
 from chalicelib.store import agents, drawers, sessions, transactions, webhooks
+from chalicelib.store import linked_cards as linked_cards_store
 from chalicelib.store.audit import Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import Key, commit, read_item, update, write_one
 from infra.operator import holds
 from tests.support.accounts import an_account
+from tests.support.cards import a_card
 from tests.support.events import a_stored_hook
 from tests.support.stored import stored_transaction
 from tests.support.transactions import ZAR, a_guid, a_payment
@@ -73,7 +77,29 @@ def a_remembered_session() -> Race:
     return sessions.key(session.digest), partial(sessions.end, session.digest), stale, CHANGED
 
 
+def a_linked_card(**change: object) -> Race:
+    card = linked_cards.link(an_account().agent, a_card(), "Company card", NOW)
+    own = linked_cards_store.key(card.id)
+    ((name, value),) = change.items()
+    another = partial(write_one, update(own, f"SET #{name} = :new", {"new": value}))
+    pay = partial(commit, linked_cards_store.check_usable(card.id, card.account_id))
+    pay()  # it can pay until then
+    return own, another, pay, ServiceError(ErrorCode.CARD_NOT_FOUND)
+
+
+def a_moved_webhook() -> Race:
+    hook = a_stored_hook(an_account().agent.client_id, "https://shop.example")
+    another, stale = (replace(hook, url=f"https://{name}.example", version=2) for name in ("new", "other"))
+    change = [partial(webhooks.change, hook, after, ACT) for after in (another, stale)]
+    return webhooks.key(hook.client_id, hook.id), change[0], change[1], CHANGED
+
+
 RACES: dict[str, Callable[[], Race]] = {
+    "a webhook": a_moved_webhook,
+    "a card of another agent": partial(a_linked_card, account_id=1),
+    "a blocked card": partial(a_linked_card, state=CARD_BLOCKED),
+    "a card that is not verified": partial(a_linked_card, status=IN_VERIFICATION),
+    "a deleted card": partial(a_linked_card, deleted=True),
     "the first count of a drawer": partial(a_counted_drawer, 1),
     "a count of a drawer": partial(a_counted_drawer, 2),
     "a deleted webhook": a_deleted_webhook,

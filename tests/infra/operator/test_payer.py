@@ -20,6 +20,7 @@ from chalicelib.gateways import mail, sms
 from chalicelib.services import outbox
 from infra.operator import commands as operator
 from infra.operator import erasure
+from infra.operator.payer_records import of_email
 from tests.support import http
 from tests.support.payers import Payer, now, places_of, stored
 from tests.support.stored import stored_transaction
@@ -346,6 +347,16 @@ def test_a_wrong_address_is_one_clear_line(
     monkeypatch.setattr(sys, "stdin", StringIO())
     with pytest.raises(SystemExit, match=message):
         operator.main(["payer", "find", *arguments, "--merchant", Payer().merchant])
+
+
+@pytest.mark.parametrize("before", ["joe.", "joe+", "joe-", "joe%", "joe_", "jo", "1"])
+def test_an_address_is_no_end_of_a_longer_one(before: str) -> None:
+    ann = of_email("ann@shop.example")
+    assert ann
+
+    assert not ann.stands_in(f"for {before}ann@shop.example, thanks")
+    assert not ann.stands_in("ann@shop.example.org")
+    assert all(ann.stands_in(f"{mark}Ann@Shop.example{mark}") for mark in ("", " ", ",", ";", "(", "<", "\n", ":"))
 
 
 @pytest.mark.parametrize("named", ["email", "phone"])
