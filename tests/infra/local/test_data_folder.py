@@ -20,6 +20,7 @@ from infra.demo import data as demo_data
 from infra.local import engines, ports
 from infra.local.data_folder import DataFolder, DataFolderError, open_folder
 from infra.local.kept_aws import kept_in
+from infra.operator import stage_secret
 from infra.stack import resources
 from tests.infra.local.stages import a_stage, refusal_of, url_of
 from tests.support import http
@@ -254,6 +255,17 @@ def test_a_file_is_deleted_with_its_last_version(tmp_path: Path) -> None:
             stored.append(list(folder.stored_files()))
 
     assert stored == [[(name, PNG)], []]
+
+
+@pytest.mark.usefixtures("own_key")
+def test_a_folder_has_the_version_of_a_secret_that_an_operator_made_current(tmp_path: Path) -> None:
+    with open_folder(tmp_path) as folder, kept_in(folder):
+        before = folder.secret
+        stage_secret.rotate_signing(again=True)
+        after = folder.secret
+        current = boto3.client("secretsmanager").get_secret_value(SecretId=settings().secret_id)["SecretString"]
+
+    assert after == current != before
 
 
 def test_what_is_stored_in_a_folder_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
