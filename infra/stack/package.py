@@ -160,7 +160,7 @@ def package(stage: str, build: Path) -> None:
 
 
 def write_template(stage: str, build: Path, *, with_packages: bool = False) -> None:
-    """Write `sam.json`, and beside it the zip that Chalice packs: of our own files alone, or with the packages."""
+    """Write `sam.json`, and the zip that Chalice packs next to it: of our own files only, or with the packages."""
     settings = config.read(ROOT)
     config.check(settings, stage)
     build.mkdir(parents=True, exist_ok=True)
