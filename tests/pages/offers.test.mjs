@@ -1,7 +1,7 @@
 // What each view offers to press, in each state of what it shows.
 import assert from "node:assert/strict";
 import { START } from "./device.mjs";
-import { CASHIER, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, TILL, WEBHOOK, aSale, aShop, aTill, listed } from "./pages.mjs";
+import { CASHIER, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, Shop, TILL, WEBHOOK, aSale, aShop, aTill, listed } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const DAY_MS = 86_400_000;
@@ -178,6 +178,20 @@ test("A report offers the next day only of a day before today", async () => {
       assert.deepEqual(inView(tab), isLast ? [before] : [before, after], `${view} ${day}`);
       assert.equal(tab.document.getElementById("day").value, day > "2026-11-23" ? "2026-11-23" : day);
     }
+  }
+});
+
+test("Neither a cashier nor an administrator of another merchant exports or deletes sales that wait", async () => {
+  const shop = new Shop();
+  shop.people.eve = { ...CASHIER, AgentID: 4, Email: "eve@example.com" };
+  shop.people.zoe = { ...OWNER, AgentID: 9, ClientID: 8, Email: "zoe@example.com" };
+  for (const { Email } of [shop.people.eve, shop.people.zoe]) {
+    const tab = await aTill({ shop, sales: [aSale(SALES["is parked"][0])] });
+    await tab.press("Sign out", "For an administrator");
+    await tab.fill({ email: Email, password: "x" });
+    tab.fire(tab.all("dialog form")[0], "submit");
+    await tab.pass(1);
+    assert.deepEqual([tab.offered().filter((one) => /Export|Delete/.test(one)), (await tab.store.queue()).length], [[], 1]);
   }
 });
 

@@ -212,6 +212,16 @@ for (const [name, leave, isAnother] of [["signs out", (till) => till.signOut(), 
   });
 }
 
+test("A basket whose sale was refused is there again after a reload, and that of a sale is not", async () => {
+  const first = await aTill();
+  await first.press("Tea R 25.00");
+  await first.pass(1);
+  const basket = { ...(await first.store.facts()).basket, id: aSale().id };
+  const lines = async (sales) => (await aTill({ sales, facts: { basket } })).load("till/sale.js").sale().lines.length;
+
+  assert.deepEqual([await lines([]), await lines([aSale({ state: "paid" })])], [1, 0]);
+});
+
 test("A sale that is answered leaves no address, name or signature of its payer on the device", async () => {
   const tab = await aTill();
   await tab.press("Tea R 25.00", "On account");
