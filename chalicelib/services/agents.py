@@ -350,7 +350,9 @@ def _apply(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         try:
             current = read(agents.key(caller.id)) if login.agent_id in ended else None
             checks = _checks_of_administrator(current or caller, before, after, ended)
-        except ServiceError:
+        except ServiceError as refusal:
+            if refusal.error is not ErrorCode.VALIDATION_FAILED:  # an outage of the store says nothing about the item
+                raise
             return [Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR)]
 
         if changed_fields(before, after):

@@ -2,12 +2,13 @@
 
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from chalicelib.record import Record
-from chalicelib.store.table import Write, list_records, put_new
+from chalicelib.store.table import AlreadyExistsError, Write, list_records, put_new, write_one
 
 OPERATOR = 0
 BOOKKEEPING = {"version", "credential_version"}
@@ -55,6 +56,12 @@ TABLE = "audit"
 def write(name: str, act: Act, fields: Iterable[str]) -> Write:
     """Return the write that records an act and the fields it changed in the object ("agent#17")."""
     return put_new(TABLE, audit_entry(name, act, fields, secrets.token_hex(4)), "object")
+
+
+def store(name: str, act: Act, fields: Iterable[str]) -> None:
+    """Store the entry of an act that changes no single record. If it exists, our first write succeeded."""
+    with suppress(AlreadyExistsError):
+        write_one(write(name, act, fields))
 
 
 def of(name: str) -> list[Audit]:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import chain, islice
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.sessions import (
@@ -63,7 +64,8 @@ def remembered(agent: Agent, now: datetime) -> list[RememberedSession]:
         "ScanIndexForward": False,
         "Limit": MAX_LISTED,
     }
-    found = readable(TABLE, next(pages_of(newest))["Items"], partial(decode, RememberedSession))
+    items = islice(chain.from_iterable(page["Items"] for page in pages_of(newest)), MAX_LISTED)  # a page may be short
+    found = readable(TABLE, items, partial(decode, RememberedSession))
     return [session for session in found if now < ends_at(session)]
 
 

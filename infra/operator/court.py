@@ -32,7 +32,7 @@ from chalicelib.settings import settings
 from chalicelib.store import agents, audit, history, merchants, transactions
 from chalicelib.store.audit import OPERATOR, Act, Audit
 from chalicelib.store.history import Stretch
-from chalicelib.store.table import BATCH, encode, read, read_all, write_one
+from chalicelib.store.table import BATCH, encode, read, read_all
 from infra.operator import holds, items, payer_records
 from infra.operator.payer import content_of, plain, user
 from infra.operator.payer_records import AHEAD, first_day, of_email, of_phone
@@ -306,7 +306,7 @@ def _export(reference: str, order: Order, found: list[Found], missing: list[str]
     }
     act = Act("court", OPERATOR, now)
     for client_id in sorted({one.record.client_id for one in found}):
-        write_one(audit.write(f"merchant#{client_id}", act, [f"reference={reference}", f"by={user()}"]))
+        audit.store(f"merchant#{client_id}", act, [f"reference={reference}", f"by={user()}"])
     log("court_exported", user=user(), transactions=len(found))
     print(json.dumps({"custody": custody, "content": content}, indent=2, ensure_ascii=False))
 

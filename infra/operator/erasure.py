@@ -100,7 +100,7 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     notes = 0 if keeps_notes else _erase_notes(merchant, address)
     if not found:
         if notes:
-            write_one(_audited(merchant, now))
+            _store_audit(merchant, now)
         return Erased(0)
     _store_picture()
     known = {family.ids[0]: family for family in found}
@@ -119,11 +119,11 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     known = {family.ids[0]: family for family in known.values() if not family.holds}
     if not known:
         if notes or (before_hold and free):
-            write_one(_audited(merchant, now))
+            _store_audit(merchant, now)
         return Erased(0, held, before_hold, keeps_notes)
     ids = list(chain.from_iterable(family.ids for family in known.values()))
     by_held_cards = _erase_around(merchant, address, ids, now)
-    write_one(_audited(merchant, now))
+    _store_audit(merchant, now)
     for payment_id in known.keys() - by_held_cards:  # the others are found again when the hold has ended
         _mark(payment_id, Erasure.DONE)
     return Erased(len(ids), held, before_hold, keeps_notes, by_held_cards)
@@ -146,8 +146,8 @@ def _replaced(families: Iterable[Family]) -> frozenset[str]:
     return frozenset(one.id for one in found if one and one.erasure in {Erasure.REPLACED, Erasure.DONE})
 
 
-def _audited(merchant: Merchant, now: datetime) -> Write:
-    return audit.write(f"merchant#{merchant.id}", Act("erase", OPERATOR, now), ("payer",))
+def _store_audit(merchant: Merchant, now: datetime) -> None:
+    audit.store(f"merchant#{merchant.id}", Act("erase", OPERATOR, now), ("payer",))
 
 
 def without_payer(transaction: Transaction, touches: Touches) -> Transaction:

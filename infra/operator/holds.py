@@ -68,7 +68,7 @@ def place(reference: str, ids: Sequence[str], until: date | None, author: str, n
     common = [f"{REFERENCE}={reference}", f"{AUTHOR}={author}", *([f"{UNTIL}={until}"] if until else [])]
     for start in range(0, len(ids), AT_ONCE):
         named = [f"{ID}={one}" for one in ids[start : start + AT_ONCE]]
-        write_one(audit.write(OBJECT, Act(HOLD, OPERATOR, now), [*common, *named]))
+        audit.store(OBJECT, Act(HOLD, OPERATOR, now), [*common, *named])
     for one in ids:
         with suppress(AlreadyExistsError):  # the record is lost: the audit still names it
             mark = {"reference": frozenset({reference})}
@@ -82,7 +82,7 @@ def lift(hold: Hold, author: str, now: datetime) -> None:
     for one in sorted(hold.ids):
         retry_on_change(partial(_remove_mark, hold.reference, one))
     fields = [f"{REFERENCE}={hold.reference}", f"{AUTHOR}={author}"]
-    write_one(audit.write(OBJECT, Act(LIFT, OPERATOR, now), fields))
+    audit.store(OBJECT, Act(LIFT, OPERATOR, now), fields)
 
 
 def _remove_mark(reference: str, transaction_id: str) -> None:

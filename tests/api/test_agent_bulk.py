@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Agent
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import agents
 from chalicelib.store import agents as agents_store
 from chalicelib.store import audit
@@ -211,6 +212,17 @@ def test_an_agent_whose_e_mail_just_moved_is_named_and_unchanged(shop: Shop, mon
 
     assert update(shop, {"Email": agent["Email"], "State": 0}).findings == [(agent["Email"], 563)]
     assert (stored_agent(agent).state, stored_agent(other).state) == (1, 1)
+
+
+def test_an_outage_of_the_store_is_no_finding_about_an_item(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def out_of_reach(*_: object) -> None:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+
+    agent = shop.agent()
+    monkeypatch.setattr(agents, "_checks_of_administrator", out_of_reach)
+    reply = update(shop, {"Email": agent["Email"], "State": 0})
+
+    assert reply.error == (503, ErrorCode.STORE_UNAVAILABLE.code)
 
 
 def test_a_batch_has_a_hundred_items_at_most(shop: Shop) -> None:

@@ -1,7 +1,9 @@
 """Remembered sessions, by an injected clock: how long they last, what ends them, and what they cost."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from chalicelib.services.authentication import caller_of
 from chalicelib.services.caller_check import admit
 from chalicelib.store import agents, audit, merchants
 from chalicelib.store import sessions as sessions_store
-from chalicelib.store.table import update, write_one
+from chalicelib.store.table import pages_of, update, write_one
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, basic, block, refusal_of
 from tests.support.cost import store_calls
 from tests.support.stored import stored_record
@@ -244,6 +246,19 @@ def test_at_most_a_hundred_sessions_are_listed_in_one_call() -> None:
 
     assert calls == ["Query"]
     assert [one.opened_at for one in listed] == [NOW + second * SECOND for second in range(102, 2, -1)]
+
+
+def test_a_list_goes_on_after_a_short_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = _remembered()
+    for second in range(3):
+        _sign_in(account, NOW + second * SECOND)
+    monkeypatch.setattr(sessions_store, "pages_of", partial(_in_pages_of, 2))
+
+    assert [one.opened_at for one in _listed(account)] == [NOW + second * SECOND for second in (2, 1, 0)]
+
+
+def _in_pages_of(size: int, parameters: dict[str, Any]) -> Iterator[Any]:
+    return pages_of({**parameters, "Limit": size})
 
 
 def test_a_card_number_in_a_user_agent_is_masked_and_a_long_one_is_cut() -> None:

@@ -20,6 +20,7 @@ from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, linked_cards
 from chalicelib.store.table import put_new, write_one
+from tests.simulation.erasure_acts import HOLDER
 from tests.simulation.goods import TAXES
 from tests.simulation.scenario_script import CARDS, EXPIRING, STRANGER, TRAINEE
 from tests.simulation.wire import SECRET
@@ -29,10 +30,12 @@ from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
 
 ZONE = 2  # hours that the shops are ahead of UTC, as of every merchant of `tests.builders`
 MADE = datetime(2026, 3, 1, tzinfo=UTC)
-FACE = CardDetails("VISA", "411111", "1111", "1230")
+FACE = CardDetails("VISA", "411111", "1111", "1230", cardholder=HOLDER)
 THIS_MONTH = "0326"
 SIGNING = SECRET["signing"][0]
-ALSO_OFFLINE = MobileSettings(Features(accept_prepaid=True, accept_credit=True, accept_outer_card=True, offline=True))
+ALSO_OFFLINE = MobileSettings(
+    Features(accept_prepaid=True, accept_credit=True, accept_outer_card=True, offline=True, auto_login=True)
+)
 FORGER = "a key that signs nothing here, of 40 bytes"
 
 
@@ -62,6 +65,10 @@ class Person:
             "old token": self.old_key,
         }
         return secrets.get(signs, self.key)
+
+    def by_session(self, session: str, *, is_secret: bool) -> str:
+        """Return the Authorization header of a session; it may also stand where a password stands."""
+        return basic(self.email, session) if is_secret else f"Session {session}"
 
     def header(self, signs: str) -> str:
         """Return the Authorization header."""

@@ -10,13 +10,17 @@ from typing import Any
 
 from infra.api_gateway.gateway import Reply
 from infra.demo.partner import PRODUCT
+from tests.simulation import account_acts, shop_acts, webhook_changes
+from tests.simulation.account_acts import Bulk, End, device_of
 from tests.simulation.actors import ZONE, People, Person
 from tests.simulation.edges import EDGES, with_edge
 from tests.simulation.environment import MORNING
+from tests.simulation.erasure_acts import RECEIPTS
 from tests.simulation.gateway import Gateway, a_request
 from tests.simulation.goods import lines_of, returned_line
 from tests.simulation.scenario_script import AT_HOST, CARD, CASH, IN_HAND, LINKED, OWNER, PREPAID, Act
 from tests.simulation.scheduler import Scheduler
+from tests.simulation.webhook_changes import Hook
 from tests.support.accounts import basic
 from tests.support.builders import PNG
 
@@ -30,13 +34,23 @@ MOST_TOLD = 4  # of what a list shows
 FIELDS = ("AmountClient", "OrderId")  # that the till fills in of the partner's product
 # The numbers of the acts that come last.
 LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT, LAST_BY_DAYS, LAST_FILTER = 9000, 9001, 9002, 9003, 9004, 9010
+LAST_AGENTS, LAST_PRICES, LAST_DRAWERS = 9005, 9006, 9007
 MOST_PAGES = 40
 TENDERS = {CASH: (10, "CASH"), PREPAID: (8, "PREPAID"), AT_HOST: (1, "ISO8583"), LINKED: (5, "SANDBOX")}
 PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2, 3, 4)}
+
+
+def _sorted(addresses: tuple[str, ...]) -> dict[str, Any]:
+    """Return the receipt of a request with these addresses."""
+    phones = [one for one in addresses if "@" not in one]
+    return {"Emails": [one for one in addresses if "@" in one], **({"Phones": phones} if phones else {})}
+
+
 ADDRESSES: dict[str, dict[str, Any]] = {
     "email": {"Email": "ann@home.example"},
     "both": {"Email": "ann@home.example", "Phone": "+27829876543"},
     "two": {"Emails": ["ann@home.example", "bob@home.example"]},
+    **{name: _sorted(addresses) for name, addresses in RECEIPTS.items()},
 }
 
 
@@ -72,6 +86,7 @@ class Change:
     before: str
     asked_at: float
     done_at: float | None = None
+    is_settled: bool = False  # no request for it is still on its way
 
 
 @dataclass
@@ -86,7 +101,11 @@ class Clients:
     payments: dict[str, str] = field(default_factory=dict)  # the IDs by their labels
     reversals: dict[str, str] = field(default_factory=dict)  # of each payment the last that was answered
     changes: list[Change] = field(default_factory=list)
+    settings: list[Change] = field(default_factory=list)  # that decide nothing about who gets in
+    bulks: list[Bulk] = field(default_factory=list)
     sessions: dict[str, Seen] = field(default_factory=dict)  # by their IDs, what opened them
+    ends: list[End] = field(default_factory=list)  # of sessions
+    hooks: dict[str, Hook] = field(default_factory=dict)  # by their addresses
     _asked: Counter[int] = field(default_factory=Counter)
 
     def do(self, act: Act) -> None:
@@ -112,15 +131,27 @@ class Clients:
             "configuration": self._configuration,
             "wrong": self._wrong,
         }
-        kinds[act.kind](act, person)
+        if act.kind in kinds:
+            kinds[act.kind](act, person)
+        else:
+            OTHERS[act.kind](self, act, person)
 
-    def last_acts(self, wanted: Mapping[str, Any] | None) -> list[Act]:
-        """Return what is asked at the end: all pages of the list, and the report by day. With a filter, much more."""
+    def last_acts(self, wanted: Mapping[str, Any] | None, kinds: set[str], day: str) -> list[Act]:
+        """Return what is asked at the end: all pages of the list, and the report by day. With a filter, much more.
+
+        After acts of some kinds, also what they changed; `day` is the first one of the scenario.
+        """
         facts = {"patience": 40.0, "attempts": 3, "pauses": [1.0] * 4, "signs": "key", "days": False}
         acts = [
             Act(LAST, 0, OWNER, "list", facts={**facts, "is_whole": True}),
             Act(LAST_DAYS, 0, OWNER, "report", facts={**facts, "by": "day"}),
         ]
+        if kinds & {"bulk", "change"}:
+            acts.append(Act(LAST_AGENTS, 0, OWNER, "agents", facts=facts))
+        if "prices" in kinds:
+            acts.append(Act(LAST_PRICES, 0, OWNER, "last prices", facts=facts))
+        if "drawer" in kinds:
+            acts.append(Act(LAST_DRAWERS, 0, OWNER, "drawers", facts={**facts, "day": day}))
         if wanted is not None:
             named = dict(wanted)
             if "AccountID" in named:
@@ -144,8 +175,8 @@ class Clients:
         body.setdefault("AcqTran", {}).update(_steps(facts))
         if facts.get("goods"):
             body["BasicTran"]["AuxDataInput"] = lines_of(facts["amount"])
-        if facts["ext_id"]:
-            body["BasicTran"]["ExtID"] = facts["ext_id"]
+        texts = {"ExtID": facts["ext_id"], "Description": facts.get("note")}
+        body["BasicTran"] |= {name: text for name, text in texts.items() if text}
         if facts["receipt"]:
             body["Receipt"] = ADDRESSES[facts["receipt"]]
         files = {"SIGNATURE": facts.get("picture"), "PHOTO": facts.get("photo")}
@@ -162,7 +193,7 @@ class Clients:
         elif act.kind == "sign":
             return  # without a name it would be another payment
         attempts = 1 if facts["named"] == "nothing" else facts["attempts"]
-        self._repeatedly(act, person, "POST", f"{API}/payment/submit", body, attempts=attempts, key=key)
+        self.repeatedly(act, person, "POST", f"{API}/payment/submit", body, attempts=attempts, key=key)
 
     def _add_means(self, body: dict[str, Any], facts: dict[str, Any]) -> bool:
         """Add what it is paid with; return False while the linked card is not there yet."""
@@ -193,11 +224,11 @@ class Clients:
             if edge.field == "Card":
                 paid["InputType"] = 1
             body = with_edge({"BasicTran": paid, "GMT": 2}, edge)
-            self._repeatedly(act, person, "POST", f"{API}/payment/submit", body)
+            self.repeatedly(act, person, "POST", f"{API}/payment/submit", body)
         elif payment is not None:
             returned = {"TransactionID": payment, "ReverseMode": 5, "ID": act.facts["id"]}
             body = with_edge({"BasicReverseTran": returned}, edge)
-            self._repeatedly(act, person, "POST", f"{API}/payment/reversecnp", body)
+            self.repeatedly(act, person, "POST", f"{API}/payment/reversecnp", body)
 
     def _reverse(self, act: Act, person: Person) -> None:
         facts, payment = act.facts, self.payments.get(act.label)
@@ -221,72 +252,73 @@ class Clients:
         body = {"BasicReverseTran": basic}
         if facts.get("receipt"):
             body["Receipt"] = ADDRESSES[facts["receipt"]]
-        self._repeatedly(act, person, "POST", f"{API}/payment/{path}", body, key=key)
+        self.repeatedly(act, person, "POST", f"{API}/payment/{path}", body, key=key)
 
     def _look(self, act: Act, person: Person) -> None:
         known = self.reversals if act.facts.get("is_of_reversal") else self.payments
         if transaction := known.get(act.label):
             zone = {"query": f"?GMT={zone_of_look(act)}"} if zone_of_look(act) != ZONE else {}
-            self._repeatedly(act, person, "GET", f"{API}/payment/{{tranId}}", None, tranId=transaction, **zone)
+            self.repeatedly(act, person, "GET", f"{API}/payment/{{tranId}}", None, tranId=transaction, **zone)
 
     def _status(self, act: Act, person: Person) -> None:
         if payment := self.payments.get(act.label):
-            self._repeatedly(act, person, "GET", f"{API}/payment/statusPublic/{{tranId}}", None, tranId=payment)
+            self.repeatedly(act, person, "GET", f"{API}/payment/statusPublic/{{tranId}}", None, tranId=payment)
 
     def _list(self, act: Act, person: Person) -> None:
         path = "listByDaysEx" if act.facts["days"] else "listHistoryEx"
         wanted = {"Page": act.facts.get("page", 1), **act.facts.get("filter", {})}
         for page in range(wanted["Page"], MOST_PAGES):
             body = {"ListBasicModel": {**wanted, "Page": page}}
-            seen = self._repeatedly(act, person, "POST", f"{API}/payment/{path}", body)
+            seen = self.repeatedly(act, person, "POST", f"{API}/payment/{path}", body)
             counters = seen.answer.get("TransactionsCounters") if seen else None
             if not act.facts.get("is_whole") or not counters or page >= counters["PageCount"]:
                 return
 
     def _find(self, act: Act, person: Person) -> None:
         if payment := self.payments.get(act.label):
-            self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", {"ListBasicModel": {"ID": payment}})
+            self.repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", {"ListBasicModel": {"ID": payment}})
 
     def _account(self, act: Act, person: Person) -> None:
         body: dict[str, Any] = {"ListBasicModel": {"Page": 1}}
         if "as" in act.facts:
             body["CurrentAccountID"] = self.people.by_name[act.facts["as"]].id
-        self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", body, attempts=1)
+        self.repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", body, attempts=1)
 
     def _peek(self, act: Act, person: Person) -> None:
         body = {"ListBasicModel": {"AccountID": self.people.by_name[act.facts["of"]].id}}
-        self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", body)
+        self.repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", body)
 
     def _configuration(self, act: Act, person: Person) -> None:
-        self._repeatedly(act, person, "GET", f"{API}/payment/AuthAccount", None, attempts=1)
+        self.repeatedly(act, person, "GET", f"{API}/payment/AuthAccount", None, attempts=1)
 
     def _cards(self, act: Act, person: Person) -> None:
-        self._repeatedly(act, person, "POST", f"{API}/payment/GetLinkedCards", {})
+        self.repeatedly(act, person, "POST", f"{API}/payment/GetLinkedCards", {})
 
     def _report(self, act: Act, person: Person) -> None:
         body = {"By": act.facts["by"], "Period": {"From": "2026-03-05"}}
-        self._repeatedly(act, person, "POST", f"{API}/report/takings", body)
+        self.repeatedly(act, person, "POST", f"{API}/report/takings", body)
 
     def _export(self, act: Act, person: Person) -> None:
         body = {"ListBasicModel": {"Page": 1, "Sort": "Date asc"}}
-        self._repeatedly(act, person, "POST", f"{API}/report/export", body)
+        self.repeatedly(act, person, "POST", f"{API}/report/export", body)
 
     def _prepare(self, act: Act, person: Person) -> None:
         fields = [{"Name": name, "Value": act.facts[name]} for name in FIELDS]
         body = {"ProductDescCode": PRODUCT, "ClientProductCode": act.facts["plan"], "PrepareFields": fields}
-        self._repeatedly(act, person, "POST", f"{API}/payment/prepare", body)
+        self.repeatedly(act, person, "POST", f"{API}/payment/prepare", body)
 
     def _guess(self, act: Act, person: Person) -> None:
         other = next(one for one in self.people.by_name.values() if one is not person)
         password = other.password if act.facts["is_of_other"] else "not the password"
-        self._once(
-            act, "POST", SIGN_IN, "", {"Email": person.email, "Password": password}, password, source=_place(act)
-        )
+        self.once(act, "POST", SIGN_IN, "", {"Email": person.email, "Password": password}, password, source=_place(act))
 
     def _sign_in(self, act: Act, person: Person) -> None:
         password = person.secret("old password" if act.facts.get("is_old") else "password")
-        body = {"Email": person.email, "Password": password}
-        seen = self._once(act, "POST", SIGN_IN, "", body, secret=password)
+        body: dict[str, Any] = {"Email": person.email, "Password": password}
+        device = device_of(act) if act.facts.get("is_remembered") else None
+        if device:
+            body["Remember"] = True
+        seen = self.once(act, "POST", SIGN_IN, "", body, secret=password, device=device)
         if seen.status == 200:
             person.session = seen.answer["Data"]["SessionID"]
             self.sessions[person.session] = seen
@@ -302,15 +334,13 @@ class Clients:
             "unlock": {"Unlock": True},
             "email": {"Email": f"moved.{act.number}.{till.email}"},
         }
-        before = {"password": till.password, "key": till.key, "email": till.email}.get(what, "")
-        change = Change(till.name, what, value, before, self.scheduler.now)
-        self.changes.append(change)
+        change = self.begin_change(till.name, what, value)
         path = f"{API}/merchant/{{merchantId}}/pos/{{posId}}/update"
         body = {**CONTEXT, "ID": till.id, **possible[what]}
-        seen = self._repeatedly(act, person, "POST", path, body, merchantId=till.merchant_id, posId=till.id)
+        seen = self.repeatedly(act, person, "POST", path, body, merchantId=till.merchant_id, posId=till.id)
         if seen is None or seen.status != 200:
             return
-        change.done_at = self.scheduler.now
+        self.end_change(change, act)
         if what == "password":
             till.old_password, till.password = till.password, value
         if what == "key":
@@ -318,13 +348,31 @@ class Clients:
         if what == "email":
             till.old_email, till.email = till.email, possible[what]["Email"]
 
-    def _repeatedly(self, act: Act, person: Person, method: str, resource: str, body: Any, **more: Any) -> Seen | None:
+    def begin_change(self, name: str, what: str, value: str) -> Change:
+        """Note a change of a till that its owner asks for."""
+        till = self.people.by_name[name]
+        before = {"password": till.password, "key": till.key, "email": till.email}.get(what, "")
+        change = Change(name, what, value, before, self.scheduler.now)
+        (self.settings if what in {"printer", "rights"} else self.changes).append(change)
+        return change
+
+    def end_change(self, change: Change, act: Act) -> None:
+        """Note that a change is done."""
+        change.done_at = self.scheduler.now
+        change.is_settled = all(0 < seen.status < 500 for seen in self.seen if seen.act is act)
+
+    def session_of(self, person: Person, act: Act) -> str | None:
+        """Return the session of a client that an act is about, by the order of their sign-ins; None without any."""
+        own = [session for session, opened in self.sessions.items() if opened.act.client == person.name]
+        return own[act.facts["session"] % len(own)] if own else None
+
+    def repeatedly(self, act: Act, person: Person, method: str, resource: str, body: Any, **more: Any) -> Seen | None:
         """Ask until there is an answer that means something, as often as this client asks."""
         seen = None
         for number in range(more.pop("attempts", act.facts["attempts"])):
             signs = act.facts["signs"]
             header = self._borrowed(person) if signs == "borrowed session" else person.header(signs)
-            seen = self._once(act, method, resource, header, body, secret=person.secret(signs), **more)
+            seen = self.once(act, method, resource, header, body, secret=person.secret(signs), **more)
             if seen.status and seen.status not in REPEATED and seen.error != IN_PROGRESS:
                 break
             self.scheduler.pause(act.facts["pauses"][number])
@@ -335,7 +383,7 @@ class Clients:
         others = (one.session for one in self.people.by_name.values() if one is not person and one.session)
         return basic(person.email, next(others, "no session"))
 
-    def _once(  # noqa: PLR0913, PLR0917  each is a thing of its own
+    def once(  # noqa: PLR0913, PLR0917  each is a thing of its own
         self, act: Act, method: str, resource: str, header: str, body: Any, secret: str, **more: Any
     ) -> Seen:
         request, match = a_request(method, resource, header, body, self._name_of(act), **more)
@@ -422,4 +470,5 @@ def _shown(body: Any) -> str:
     return " ".join(f"{name}={value}" for name, value in basic.items())
 
 
+OTHERS = {**account_acts.KINDS, **webhook_changes.KINDS, **shop_acts.KINDS}
 CONTEXT: dict[str, Any] = {"Lang": "en"}

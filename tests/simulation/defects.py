@@ -1,6 +1,7 @@
 """Planted defects: small patches of the service, that the simulation has to find.
 
-A patch names a definition and a text in it, and no module: the definition is found wherever it is in chalicelib.
+A patch names a definition and a text in it, and no module: the definition is found wherever it is in chalicelib or
+infra.
 
 `python -m tests.simulation.defects` gives a copy of the service one patch at a time; scenarios run in it, one seed
 after the other, until one fails. That is done from several first seeds, and the median is printed. MOST=1000 scenarios
@@ -32,10 +33,11 @@ ROOT = Path(__file__).parents[2]
 STARTS = tuple(map(int, (os.environ.get("STARTS") or "1000000,2000000,3000000").split(",")))
 TABLE = Path(__file__).with_name("defects.json")
 PROOFS = Path(__file__).with_name("proofs.json")
+PATCHED = ("chalicelib", "infra")
 
 
 class Patch(NamedTuple):
-    """The text of a definition of chalicelib before and after: of a function, a method (Class.method) or a constant."""
+    """The text of a definition before and after: of a function, a method (Class.method) or a constant."""
 
     definition: str
     before: str
@@ -60,11 +62,12 @@ def planted(defect: Defect, folder: Path) -> Path:
     copy = folder / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     copy.mkdir()
-    for name in ("app.py", "infra", "tests", ".chalice", "CONTRIBUTING.md"):
+    for name in ("app.py", "tests", ".chalice", "CONTRIBUTING.md"):
         (copy / name).symlink_to(ROOT / name)
-    shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in PATCHED:
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for patch in defect.patches:
-        path, text = patched(copy / "chalicelib", patch)
+        path, text = patched(copy, patch)
         path.write_text(text, encoding="utf-8")
     return copy
 
@@ -75,7 +78,7 @@ def patched(folder: Path, patch: Patch) -> tuple[Path, str]:
     Raise ValueError unless one definition of that name has the text, and has it once.
     """
     found = []
-    for path in folder.rglob("*.py"):
+    for path in (path for code in PATCHED for path in (folder / code).rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         if patch.before not in source:
             continue
@@ -189,9 +192,8 @@ def tested(arguments: list[str]) -> Iterator[str]:
 def _claim(defect: Defect, arguments: list[str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         copy = planted(defect, Path(folder))
-        for name in ("infra", "tests"):  # pytest asks for the real paths of tests
-            (copy / name).unlink()
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        (copy / "tests").unlink()  # pytest asks for the real paths of tests
+        shutil.copytree(ROOT / "tests", copy / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("docs", "pyproject.toml", "requirements.txt"):
             (copy / name).symlink_to(ROOT / name)
         command = [sys.executable, "-P", "-m", "pytest", "-x", "--tb=no", *arguments]

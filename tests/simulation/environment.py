@@ -31,7 +31,9 @@ from chalicelib.settings import settings
 from chalicelib.store import table
 from infra.demo.partner import PRODUCT
 from infra.local import engines
+from infra.operator import payer_records
 from tests.simulation import threads
+from tests.simulation.bucket import Bucket
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.threads import Threads
 from tests.simulation.wire import Form
@@ -45,6 +47,7 @@ SETTINGS = {
     "ISO8583_INSTITUTION": "123456",
     "ISO8583_TLS": "off",
     "SWEEP_CONCURRENCY": "3",
+    "PRINTERS": json.dumps({"1": "ESCPOS58", "2": "ESCPOS80"}),
     "PARTNERS": json.dumps({PRODUCT: {"url": PARTNER_URL, "timeout_seconds": PARTNER_SECONDS}}),
 }
 QUICK = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # a scenario has thousands of passwords
@@ -81,7 +84,7 @@ class Scenario(Protocol):
         """Return whether the sweep of payments has threads; without them a scenario runs faster."""
 
     @property
-    def files(self) -> dict[str, bytes]:
+    def files(self) -> Bucket:
         """The files in the bucket, by their names."""
 
     def keep_picture(self, name: str, content: bytes) -> None:
@@ -240,6 +243,8 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
         (https, "post", _post),
         (deliveries, "ThreadPoolExecutor", _threads),
+        (payer_records, "ThreadPoolExecutor", _threads),
+        (payer_records, "bucket", lambda: present.scenario.files),
         (lane_runner, "memory", lambda: present.instance.lane_memory),
         (lane_runner, "workers", _workers),
         (lane_runner, "wait", threads.wait),

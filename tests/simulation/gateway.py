@@ -160,13 +160,16 @@ class Gateway:
 def a_request(
     method: str, resource: str, authorization: str | None, body: Any, number: str, **more: Any
 ) -> tuple[Request, Match]:
-    """Return a request and what it is for; `more` are variables of the path, an Idempotency-Key, and a query."""
+    """Return a request and what it is for; `more` are variables of the path, an Idempotency-Key, a query, a device."""
     key, source, query = more.pop("key", None), more.pop("source", "203.0.113.7"), more.pop("query", "")
+    device = more.pop("device", None)
     headers = [("Content-Type", "application/json"), ("Host", "payments.example")]
     if authorization:
         headers.append(("Authorization", authorization))
     if key:
         headers.append(("Idempotency-Key", key))
+    if device:
+        headers.append(("User-Agent", device))
     path = resource
     for name, value in more.items():
         path = path.replace(f"{{{name}}}", str(value))

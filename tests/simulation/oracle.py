@@ -58,6 +58,8 @@ class Entry:
     ext_id: str | None = None
     paid: datetime | None = None
     invoice: str | None = None  # the number that the till gave an offline sale
+    receipts: frozenset[str | None] = frozenset()  # the addresses of the requests that may have made it
+    notes: frozenset[str | None] = frozenset()
 
     @property
     def days(self) -> frozenset[date]:
@@ -145,6 +147,8 @@ def _entry(scenario: Scenario, stored: Any, own: Sequence[Seen]) -> Entry:
         ext_id=_ext_id(first),
         paid=None if is_reversal else paid_of(first),
         invoice=None if is_reversal else _offline(first).get("Invoice"),
+        receipts=frozenset(one.act.facts.get("receipt") for one in own),
+        notes=frozenset(one.act.facts.get("note") for one in own),
     )
 
 

@@ -20,18 +20,23 @@ from chalicelib.store.table import Key, read, update, write_one
 from infra.stack import resources
 from infra.stack.resources import STACK
 from tests.simulation import environment
+from tests.simulation.account_acts import add_accounts
 from tests.simulation.acquirers import Acquirer, Host
-from tests.simulation.actors import FACE, People, a_town, token_of
+from tests.simulation.actors import FACE, ZONE, People, a_town, token_of
+from tests.simulation.bucket import Bucket
 from tests.simulation.clients import PAN, Clients
 from tests.simulation.environment import MORNING, present
+from tests.simulation.erasure_acts import Erasure, add_erasures, erase_until_done
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
 from tests.simulation.partners import Partner
 from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, PENDING, Act, Script
 from tests.simulation.scheduler import Scheduler
+from tests.simulation.shop_acts import add_shops
 from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
+from tests.simulation.webhook_changes import add_changes
 from tests.simulation.webhooks import Webhooks
 from tests.simulation.wire import Wire
 
@@ -54,7 +59,6 @@ BEGINNINGS = (timedelta(), timedelta(), timedelta(hours=14, minutes=30), timedel
 EACH_MINUTE = 25  # minutes in which the sweep of payments comes as it should
 SILENT_UNTIL = 1215 * MINUTE  # of peace: after the Deadline of whatever began before, and a sweep
 SHARE_OF_TWICE = 0.2  # of the jobs
-SHARE_WITH_WEBHOOKS = 0.1  # of scenarios: they take half as long again
 SHARE_WITH_THREADS = 0.25  # at the sweep of payments
 BAD = "A RECORD THAT NOBODY CAN READ"
 MOST_BEHIND = 2.0  # seconds until an index sees a write
@@ -77,7 +81,10 @@ class Scenario:
         self.scheduler = Scheduler(seed)
         chance = random.Random(f"{seed}/life")  # noqa: S311  the order of a test, not a secret
         script = Script(seed)
-        acts, self.around, self.theme = script.acts(), script.around, script.theme
+        script.acts()
+        for word, add in ADDITIONS.items():
+            add(script, random.Random(f"{seed}/{word}"))  # noqa: S311  see above
+        acts, self.around, self.theme = script.every(), script.around, script.theme
         self.acts = [act for act in acts if self._only is None or act.number in self._only]
         late = chance.choice((SHORTLY_BEFORE, SHORTLY_BEFORE + DAYS_TO_THE_END_OF_MARCH))
         begins = BEGINNINGS[-1:] if self.around.ends_month else BEGINNINGS
@@ -101,7 +108,9 @@ class Scenario:
         self.delivered: list[tuple[str, str]] = []
         self.clients = Clients(self.scheduler, self.gateway, TOWN.people.copy(), trace)
         self.refused: set[str] = set()  # faults by which a message was not taken
-        self.files: dict[str, bytes] = {}  # in the bucket
+        self.files = Bucket(lambda: self.scheduler.now, self._call_of_bucket)
+        self.erasures: list[Erasure] = []
+        self.delivered_at: dict[tuple[str, str], float] = {}  # messages and addresses: the last time
         self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
         self.removed: dict[int, float] = {}  # cards, and since when
         self.begun: dict[str, float] = {}  # when each transaction was stored
@@ -110,8 +119,10 @@ class Scenario:
         self._chance = chance
         self.has_threads = random.Random(f"{seed}/threads").random() < SHARE_WITH_THREADS  # noqa: S311  see above
         self.webhooks: Webhooks | None = None
-        if random.Random(f"{seed}/webhooks").random() < SHARE_WITH_WEBHOOKS:  # noqa: S311  see above
-            self.webhooks = Webhooks(self.scheduler, self.faults, TOWN.people.by_name["owner"].merchant_id, trace)
+        if script.has_webhooks:
+            merchant_id = TOWN.people.by_name["owner"].merchant_id
+            self.webhooks = Webhooks(self.scheduler, self.faults, merchant_id, trace)
+            self.webhooks.hooks = self.clients.hooks
 
     def run(self) -> None:
         """Run it."""
@@ -144,7 +155,9 @@ class Scenario:
                 run = self._run_if_any(name, JOBS[name]) if number else self._run(name, JOBS[name])
                 self.scheduler.spawn(f"last {name} {number}", run, peace + minutes * MINUTE)
         end = peace + LAST_LIST
-        for act in self.clients.last_acts(self.around.filter if self.around.has_reports else None):
+        wanted = self.around.filter if self.around.has_reports else None
+        kinds, day = {act.kind for act in self.acts}, f"{self.began + timedelta(hours=ZONE):%Y-%m-%d}"
+        for act in self.clients.last_acts(wanted, kinds, day):
             if self._only is None or act.number in self._only:
                 self.scheduler.spawn(act.name, self._doing(act), end)
 
@@ -221,6 +234,8 @@ class Scenario:
     def _doing(self, act: Act) -> Callable[[], None]:
         if act.kind in {"close", "open"}:
             return lambda: self.close(act)
+        if act.kind == "erase":
+            return lambda: erase_until_done(self, act)
         if act.client == "operator":
             return lambda: self.gateway.run_job("operator", partial(OPERATOR[act.kind], self, act))
         return lambda: self.clients.do(act)
@@ -296,6 +311,7 @@ class Scenario:
             reason = "Throttled"
             raise NotSentError(reason)
         self.delivered.append((message.id, to))
+        self.delivered_at[message.id, to] = self.scheduler.now
         if self.faults.trace is not None:
             self._trace(f"message {message.id[:13]} is delivered to {to}")
         self.faults.happen(fault)
@@ -308,6 +324,14 @@ class Scenario:
         if fault != "unreachable":
             self.files[name] = content
         if fault in {"unreachable", "lost"}:
+            raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+        self.faults.happen(fault)
+
+    def _call_of_bucket(self) -> None:
+        """Let the operator's call of the bucket take its time, or fail before it has an effect."""
+        self.scheduler.pause(0.05)
+        fault = self.faults.draw("files", {"unreachable": 1.0, "dies": 0.5, "freezes": 0.3}, more=5)
+        if fault == "unreachable":
             raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
         self.faults.happen(fault)
 
@@ -357,6 +381,12 @@ def _sweep_events() -> None:
     deliveries.sweep(present.clock())
 
 
+ADDITIONS: dict[str, Callable[[Script, random.Random], None]] = {  # each draws for itself
+    "accounts": add_accounts,
+    "erasures": add_erasures,
+    "changes of webhooks": add_changes,
+    "shops": add_shops,
+}
 OPERATOR: dict[str, Callable[[Scenario, Act], None]] = {"link": Scenario.link, "remove": Scenario.remove}
 JOBS: dict[str, Callable[[], None]] = {PAYMENTS: _sweep_payments, OUTBOX: _sweep_outbox, EVENTS: _sweep_events}
 

@@ -39,6 +39,7 @@ IN_HAND = frozenset({CASH, PREPAID})  # paid without an acquirer
 SHARE_OF_EDGES, SHARE_OF_OTHER_CONTENT, SHARE_OF_COLLEAGUES, SHARE_OF_PHOTOS = 0.15, 0.25, 0.12, 0.1
 SHARE_OF_STORE_OUTAGES = 0.04
 SHARE_OF_GOODS = 0.4
+SHARE_WITH_WEBHOOKS = 0.1  # of scenarios: they take half as long again
 FILTERS: tuple[dict[str, Any], ...] = (
     {"InputType": 10},
     {"AcquirerCode": "SANDBOX"},
@@ -91,6 +92,11 @@ class Circumstances:
     is_silent: bool = False  # an acquirer does not answer while much is due there
 
 
+def soon(chance: random.Random) -> float:
+    """Return seconds: after a moment, or after minutes."""
+    return chance.choice((chance.uniform(0, 0.05), chance.uniform(0, 2), chance.uniform(0, 40), chance.uniform(0, 400)))
+
+
 class Script:
     """The acts of one scenario, by the seed."""
 
@@ -98,6 +104,7 @@ class Script:
         chance = random.Random(f"{seed}/script")  # noqa: S311  the order of a test, not a secret
         self._chance = chance
         self._has_goods = random.Random(f"{seed}/goods").random() < SHARE_OF_GOODS  # noqa: S311  see above
+        self.has_webhooks = random.Random(f"{seed}/webhooks").random() < SHARE_WITH_WEBHOOKS  # noqa: S311  see above
         self._acts: list[Act] = []
         self._before: tuple[str, dict[str, Any]] | None = None  # the reversal before, and who wants it
         self.around = Circumstances(
@@ -136,6 +143,10 @@ class Script:
         self._seldom()
         if self._has_goods:
             sell_goods(self._acts)
+        return self.every()
+
+    def every(self) -> list[Act]:
+        """Return the acts so far, in the order of their times."""
         return sorted(self._acts, key=lambda act: act.at)
 
     def _seldom(self) -> None:
@@ -234,7 +245,18 @@ class Script:
             self._act(chance.uniform(0, 900), chance.choice(TILLS), "prepare", facts=facts)
 
     def _act(self, at: float, client: str, kind: str, label: str = "", facts: dict[str, Any] | None = None) -> None:
-        chance = self._chance
+        self.add(self._chance, at, client, kind, label, facts)
+
+    def add(  # noqa: PLR0913, PLR0917  each is a thing of its own
+        self,
+        chance: random.Random,
+        at: float,
+        client: str,
+        kind: str,
+        label: str = "",
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        """Add an act. What its client wants without saying so is drawn from `chance`."""
         usual = {
             "patience": chance.choice(PATIENCE),
             "attempts": chance.choice((1, 2, 3, 4)),
@@ -300,10 +322,7 @@ class Script:
         return str(uuid.UUID(bytes=self._chance.randbytes(16), version=4)).upper()
 
     def _soon(self) -> float:
-        chance = self._chance
-        return chance.choice(
-            (chance.uniform(0, 0.05), chance.uniform(0, 2), chance.uniform(0, 40), chance.uniform(0, 400))
-        )
+        return soon(self._chance)
 
     def _signatures(self, label: str, at: float, till: str, facts: dict[str, Any]) -> None:
         """Deliver the signature that a payment owes, now and then twice, with two pictures."""

@@ -89,7 +89,7 @@ def test_the_named_defect_breaks_the_invariant_with_the_seed(rule: str, name: st
 @pytest.mark.parametrize("one", defects(), ids=lambda one: one.name)
 def test_each_planted_defect_fits_the_code_as_it_is(one: Defect) -> None:
     for patch in one.patches:
-        module, after = patched(ROOT / "chalicelib", patch)
+        module, after = patched(ROOT, patch)
 
         assert after != module.read_text(encoding="utf-8")
         compile(after, module.name, "exec")

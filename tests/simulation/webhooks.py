@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from chalicelib.domain import webhooks as webhooks_rules
 from chalicelib.domain.deliveries import DeliveryState
@@ -15,11 +15,15 @@ from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.stack.resources import STACK
 from tests.simulation.environment import present
+from tests.simulation.erasure_acts import THANKS
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.store import Change, Store
 from tests.simulation.values import Item
 from tests.support.events import OF_PAYMENTS, OF_REVERSALS, SECRET, a_stored_hook
+
+if TYPE_CHECKING:
+    from tests.simulation.webhook_changes import Hook
 
 FINE, FLAKY = "https://fine.example/events", "https://flaky.example/events"
 DOWN, SPELL = 0.3, 100.0  # of the time; seconds of a spell
@@ -54,6 +58,8 @@ class Webhooks:
     ) -> None:
         self._scheduler, self._faults, self._merchant_id = scheduler, faults, merchant_id
         self._trace, self._down = trace, down
+        self.hooks: dict[str, Hook] = {}  # that the owner creates
+        self.lasting: set[str] = set()  # the IDs of those that are never changed
         self.reached: set[tuple[str, str]] = set()  # transactions and phases
         self.made: dict[str, Item] = {}  # events by their IDs
         self.stored_at: dict[str, float] = {}
@@ -65,7 +71,8 @@ class Webhooks:
         """Store them; the merchant's transactions make events from now on."""
         for url in (FINE, FLAKY):
             now = present.scenario.began - timedelta(days=1)
-            a_stored_hook(self._merchant_id, url, created_at=now, updated_at=now, on_since=now)
+            hook = a_stored_hook(self._merchant_id, url, created_at=now, updated_at=now, on_since=now)
+            self.lasting.add(str(hook.id))
         key = merchants.key(self._merchant_id)
         write_one(update(key, "SET #events_until = :until", {"until": webhooks_rules.ALWAYS}))
 
@@ -104,11 +111,11 @@ class Webhooks:
             self._scheduler.pause(3)
         if way == "loses its answer":
             raise FailedError(way)
-        return Reply(status, b"thanks")
+        return Reply(status, THANKS)
 
     def _way(self, url: str) -> str | None:
         """Return what is wrong with a receiver now."""
-        if url == FINE or self._faults.is_over:
+        if url != FLAKY or self._faults.is_over:
             return None
         chance = self._scheduler.chance_of(f"spell {self._scheduler.now // SPELL:.0f}")
         return chance.choice(WAYS) if chance.random() < self._down else None
@@ -116,7 +123,11 @@ class Webhooks:
     def _taken(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """Take an event as a shop does, that asks for the transaction at once; return the status of the answer."""
         event_id, sent_at = headers["webhook-id"], int(headers["webhook-timestamp"])
-        if headers["webhook-signature"] != _signature(f"{event_id}.{sent_at}.".encode() + body):
+        signed, signatures = f"{event_id}.{sent_at}.".encode() + body, headers["webhook-signature"]
+        if hook := self.hooks.get(url):
+            right = [one for one in hook.secrets if _signature(signed, one) in signatures.split(" ")]
+            hook.calls.append((self._scheduler.now, event_id, right))
+        elif signatures != _signature(signed, SECRET.reveal()):
             self.wrong.append(f"{event_id} has a wrong signature")
         if abs(present.scenario.began.timestamp() + self._scheduler.now - sent_at) > TOO_OLD:
             return 400
@@ -129,13 +140,14 @@ class Webhooks:
             self.wrong.append(f"{event_id} is newer than a look-up")
         elif f'"Substate":{SHOWN[Phase(found["phase"]["S"])].substate},'.encode() not in body:
             self.wrong.append(f"{event_id} tells another phase")
-        self.got[url].setdefault(event_id, []).append(self._scheduler.now)
+        if url in self.got:
+            self.got[url].setdefault(event_id, []).append(self._scheduler.now)
         return 200
 
 
-def _signature(signed: bytes) -> str:
+def _signature(signed: bytes, secret: str) -> str:
     """Return the signature that Standard Webhooks asks for."""
-    key = b64decode(SECRET.reveal().removeprefix("whsec_"))
+    key = b64decode(secret.removeprefix("whsec_"))
     return f"v1,{b64encode(hmac.new(key, signed, 'sha256').digest()).decode()}"
 
 
@@ -174,7 +186,7 @@ def events_arrive(scenario: Scenario) -> Iterator[str]:
     for item in scenario.store.items(EVENTS):
         if "kind" in item and "due_shard" in item:
             yield f"the event {item['place']['S']} is not begun"
-        if "webhook_id" in item and (
+        if item.get("webhook_id", {}).get("N") in scenario.webhooks.lasting and (
             item["state"]["S"] != DeliveryState.DELIVERED or {"due_at", "due_shard"} & item.keys()
         ):
             yield f"the delivery {item['place']['S']} is {item['state']['S']}"

@@ -18,10 +18,12 @@ from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
 from chalicelib.gateways import mail, sms
 from chalicelib.services import outbox
+from chalicelib.store import audit
 from infra.operator import commands as operator
 from infra.operator import erasure
 from infra.operator.payer_records import of_email
 from tests.support import http
+from tests.support.outages import lose_an_answer
 from tests.support.payers import Payer, now, places_of, stored
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
@@ -36,6 +38,17 @@ TABLES = ("transactions", "history", "outbox", "events", "cards", "drawers")
 def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     del engine
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+
+def test_an_erasure_ends_although_the_answer_about_its_audit_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = Payer()
+    payer.pay_everywhere()
+    seen = lose_an_answer(monkeypatch, "PutItem", "audit")
+    payer.erase()
+
+    assert len(seen) == 2
+    assert [one.kind for one in audit.of(f"merchant#{payer.merchant}")].count("erase") == 1
+    assert places_of(payer.planted) == []
 
 
 def test_planted_texts_are_in_every_place_before_an_erasure_and_in_none_after_it(

@@ -1,0 +1,74 @@
+"""The price list that owners replace, and the drawers that tills count: what clients want, and how they ask."""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.goods import TAXES
+from tests.simulation.scenario_script import OWNER, TILLS, Script, soon
+
+if TYPE_CHECKING:
+    from tests.simulation.actors import Person
+    from tests.simulation.clients import Clients, Seen
+    from tests.simulation.scenario_script import Act
+
+SHARE_OF_PRICES, SHARE_OF_DRAWERS = 0.07, 0.1
+PRICES = "/api/v1/merchant/{merchantId}/pricelist"
+FLOATS = (None, 20000, 50000)  # minor units
+
+
+def add_shops(script: Script, chance: Random) -> None:
+    """Let the owner replace the price list from several devices, and tills count their drawers."""
+    is_closed = any(act.kind == "close" for act in script.every())
+    if chance.random() < SHARE_OF_PRICES and not is_closed:
+        at = chance.uniform(0, 300)
+        for _ in range(chance.choice((2, 3, 4))):
+            script.add(chance, at, OWNER, "prices", facts={"signs": "key", "is_stale": chance.random() < 0.2})
+            at += chance.choice((0.0, chance.uniform(0, 0.1), soon(chance)))
+    if chance.random() < SHARE_OF_DRAWERS:
+        for _ in range(chance.choice((1, 2, 3))):
+            facts = {"float": chance.choice(FLOATS), "counted": chance.choice((None, 20000, 71000)), "signs": "key"}
+            script.add(chance, chance.uniform(0, 900), chance.choice(TILLS), "drawer", facts=facts)
+
+
+def replace_prices(clients: "Clients", act: "Act", person: "Person") -> None:
+    """Replace the price list that one knows: the present one, unless one looked long ago."""
+    known = 0
+    if not act.facts["is_stale"]:
+        seen = show_prices(clients, act, person)
+        if seen is None or seen.status != 200:
+            return
+        known = seen.answer["PriceList"]["Version"]
+    taxes = [{"Code": one.code, "Name": one.name, "Rate": str(one.rate)} for one in TAXES]
+    body = {"Version": known, "Taxes": taxes, "Items": [item_of(act)]}
+    clients.repeatedly(act, person, "POST", f"{PRICES}/update", body, merchantId=person.merchant_id)
+
+
+def item_of(act: "Act") -> dict[str, Any]:
+    """Return the item of an act's price list, which no other act has."""
+    return {"Code": f"item {act.number}", "Title": "Coffee", "Price": f"{act.number}.00", "TaxCode": "VAT15"}
+
+
+def show_prices(clients: "Clients", act: "Act", person: "Person") -> "Seen | None":
+    """Read the price list."""
+    return clients.repeatedly(act, person, "GET", PRICES, None, merchantId=person.merchant_id)
+
+
+def count_drawer(clients: "Clients", act: "Act", person: "Person") -> None:
+    """Store the float of one's drawer, or what one counted in it."""
+    names = {"Float": act.facts["float"], "Counted": act.facts["counted"]}
+    body = {name: f"{amount / 100:.2f}" for name, amount in names.items() if amount is not None}
+    clients.repeatedly(act, person, "POST", "/api/v1/report/drawer", body)
+
+
+def list_drawers(clients: "Clients", act: "Act", person: "Person") -> None:
+    """List the drawers of a day."""
+    clients.repeatedly(act, person, "POST", "/api/v1/report/drawer/list", {"Day": act.facts["day"]})
+
+
+KINDS: Mapping[str, Callable[["Clients", "Act", "Person"], Any]] = {
+    "prices": replace_prices,
+    "last prices": show_prices,
+    "drawer": count_drawer,
+    "drawers": list_drawers,
+}
