@@ -149,9 +149,34 @@ def choose(aws: None, when_tables_change: list[Callable[[], None]]) -> Callable[
 
 
 @pytest.fixture(scope="session")
-def moto_tables(when_tables_change: list[Callable[[], None]]) -> "MotoTables":
+def begin_anew(server: str, when_tables_change: list[Callable[[], None]]) -> Callable[[], None]:
+    """Call it when tables begin with the demo data again: the secrets do as well. Some tests rotate them.
+
+    The server is there before, because it stores the secret of the demo partner.
+    """
+    del server
+    client = boto3.client("secretsmanager")
+    first: dict[str, str] = {}
+
+    def text(name: str) -> str:
+        found: str = client.get_secret_value(SecretId=name)["SecretString"]
+        return found
+
+    def begin() -> None:
+        for name in (settings().secret_id, settings().digest_secret_id):
+            if text(name) != first.setdefault(name, text(name)):
+                client.put_secret_value(SecretId=name, SecretString=first[name])
+                secrets.document.cache_clear()
+        for change in when_tables_change:
+            change()
+
+    return begin
+
+
+@pytest.fixture(scope="session")
+def moto_tables(begin_anew: Callable[[], None]) -> "MotoTables":
     """The tables on moto, as they were with the demo data in them and nothing else."""
-    return MotoTables(when_tables_change)
+    return MotoTables(begin_anew)
 
 
 @pytest.fixture
@@ -167,19 +192,13 @@ def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", reques
     moto_tables.reset(request.node.path)
 
 
-def _secret(name: str) -> str:
-    text: str = boto3.client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
-    return text
-
-
 class MotoTables:
-    """moto copies whole tables at each transaction: each module starts from the demo data and its secrets."""
+    """moto copies whole tables at each transaction: each module starts from the demo data."""
 
-    def __init__(self, when_tables_change: list[Callable[[], None]]) -> None:
-        self.when_tables_change = when_tables_change
+    def __init__(self, begin_anew: Callable[[], None]) -> None:
+        self.begin_anew = begin_anew
         self.module: Path | None = None
         self.items: dict[str, Any] = {}
-        self.secrets: dict[str, str] = {}
 
     def reset(self, module: Path) -> None:
         if module == self.module:
@@ -189,15 +208,9 @@ class MotoTables:
         if not self.items:
             importlib.import_module("infra.demo.data").seed()
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
-            self.secrets = {name: _secret(name) for name in (settings().secret_id, settings().digest_secret_id)}
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
-        for name, text in self.secrets.items():
-            if _secret(name) != text:  # some tests rotate them
-                boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text)
-                secrets.document.cache_clear()
-        for change in self.when_tables_change:
-            change()
+        self.begin_anew()
 
 
 @pytest.fixture(scope="session")
@@ -213,14 +226,13 @@ def store_in_memory(aws: None) -> Iterator[StoreInMemory]:
 def memory(
     choose: Callable[[str | None], None],
     store_in_memory: StoreInMemory,
-    when_tables_change: list[Callable[[], None]],
+    begin_anew: Callable[[], None],
     request: pytest.FixtureRequest,
 ) -> None:
     """The tables in the simulation's store, with the demo data: each module starts from these alone."""
     choose(URL)
     if store_in_memory.begin(request.node.path, importlib.import_module("infra.demo.data").seed):
-        for change in when_tables_change:
-            change()
+        begin_anew()
 
 
 @pytest.fixture
