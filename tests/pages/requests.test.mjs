@@ -136,3 +136,13 @@ test("A signature is sent with the request of its sale", async () => {
   assert.deepEqual(tab.sent.findLast((one) => one.path === "payment/submit").body, { BasicTran: { ID: sale.id, InputType: 10, Amount: "25.00", CurrencyID: "ZAR" }, Files: [{ FileType: "SIGNATURE", FileCode: "picture" }] });
   assert.ok(!("owesSignature" in await tab.store.sale(sale.id)));
 });
+
+test("A further page of the sales has no sale twice that another device's sale moved", async () => {
+  const pages = { 1: ["P1", "P2"], 2: ["P2", "P3"] };
+  const page = ({ body }) => ({ ...listed(...pages[body.ListBasicModel.Page ?? 1].map((ID) => ({ ...PAYMENT, ID }))), TransactionsCounters: { ItemCountTtl: 103, PageCount: 2, AmountCvt: "0.00" } });
+  const tab = await aTill({ hash: "#/sales", answers: { "payment/listHistoryEx": page } });
+  await tab.press("Show more");
+  await tab.pass(1);
+
+  assert.deepEqual(tab.all("[data-sale-id]").map((one) => one.getAttribute("data-sale-id")).sort(), ["P1", "P2", "P3"]);
+});

@@ -141,6 +141,10 @@ def test_a_rotation_touches_no_till_and_leaves_no_digest_of_the_earlier_key(stag
     assert [give_back(stage, payment, pan) for pan in OTHERS[1:4]] == [(400, 202), (400, 202), (409, 313)]
 
 
+def test_a_new_key_begins_when_no_process_remembers_the_keys_before_it() -> None:
+    assert digest_key.KNOWN_IN.total_seconds() > secrets.REMEMBERED_S
+
+
 @pytest.mark.usefixtures("quick_waits")
 def test_a_run_that_a_later_rotation_overtook_leaves_no_card_behind(
     stage: str, monkeypatch: pytest.MonkeyPatch
