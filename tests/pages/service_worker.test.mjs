@@ -1,0 +1,78 @@
+// The service worker of the till: which version it stores, and what it answers when a cache or the network fails.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createContext, runInContext } from "node:vm";
+import { test } from "./runner.mjs";
+
+const TEXT = readFileSync(new URL("../../chalicelib/pages/till/service_worker.js", import.meta.url), "utf8");
+const FILES = ["main.1.js", "style.1.css", "icon.1.svg"];
+const PAGE = "https://pay.example/till", MAIN = "https://pay.example/till/main.1.js";
+const WHOLE = '<link href="style.1.css"><script src="main.1.js">';
+
+// A worker whose network has this page. Its caches are maps of addresses by name.
+function aWorker({ page = WHOLE, status = 200, others = [], network = true } = {}) {
+  const acts = {}, stored = new Map(others.map((name) => [name, new Map()]));
+  const fetch = async (request) => {
+    if (!network) throw new TypeError("no connection");
+    const address = request.url ?? request;
+    return new Response(address === PAGE ? page : address, { status: address === PAGE ? status : 200 });
+  };
+  const open = async (name) => {
+    if (!stored.has(name)) stored.set(name, new Map());
+    const held = stored.get(name);
+    return {
+      match: async (address) => held.get(address)?.clone(), put: async (address, answer) => { held.set(address, answer); },
+      addAll: async (addresses) => { for (const one of addresses) held.set(one, await fetch(one)); },
+    };
+  };
+  const self = { location: new URL("https://pay.example/till/worker.js"), addEventListener: (name, act) => { acts[name] = act; }, clients: { claim: async () => {} } };
+  const caches = { open, keys: async () => [...stored.keys()], delete: async (name) => stored.delete(name) };
+  runInContext(TEXT.replace('"{files}"', JSON.stringify(FILES)).replace("PATIENCE_MS = 1_000", "PATIENCE_MS = 20"), createContext({ self, caches, fetch, URL, setTimeout, Promise }));
+  const wait = (name) => new Promise((done, fail) => { acts[name]({ waitUntil: (work) => work.then(done, fail) }); });
+  const ask = (url, facts = {}) => new Promise((answered) => {
+    acts.fetch({ request: { url, method: "GET", mode: "cors", ...facts }, respondWith: answered });
+    answered(null); // it passes by
+  });
+  return { stored, caches, install: () => wait("install"), activate: () => wait("activate"), ask };
+}
+
+test("A version is stored whole, and a page that lacks one of its files or fails is none", async () => {
+  const worker = aWorker();
+  await worker.install();
+  const [[, held]] = worker.stored;
+  assert.deepEqual([...held.keys()].sort(), [PAGE, ...FILES.map((name) => `${PAGE}/${name}`)].sort());
+  for (const wrong of [{ page: '<link href="style.1.css"><script src="main.2.js">' }, { page: '<link href="style.2.css"><script src="main.1.js">' }, { status: 503 }]) {
+    const other = aWorker(wrong);
+    await assert.rejects(other.install());
+    assert.equal(other.stored.size, 0);
+  }
+});
+
+test("A new version forgets the earlier ones of the till, and nothing else", async () => {
+  const worker = aWorker({ others: ["payments.till main.0.js", "of somebody else"] });
+  await worker.install();
+  await worker.activate();
+
+  assert.deepEqual([...worker.stored.keys()], ["of somebody else", `payments.till ${FILES.join(" ")}`]);
+});
+
+test("The page and its files are answered from the cache, and every other request passes by", async () => {
+  const worker = aWorker();
+  await worker.install();
+  assert.equal(await (await worker.ask(`${PAGE}?day=1`, { mode: "navigate" })).text(), WHOLE);
+  assert.equal(await (await worker.ask(MAIN)).text(), MAIN);
+  for (const [url, facts] of [["https://pay.example/api/v1/payment/submit", { method: "POST" }], ["https://pay.example/api/v1/user/me", {}], [PAGE, {}], [MAIN, { method: "POST" }]]) {
+    assert.equal(await worker.ask(url, facts), null, url);
+  }
+});
+
+test("A cache that is broken, empty or silent keeps nobody from the page", async () => {
+  for (const open of [async () => { throw new Error("broken"); }, async () => ({ match: async () => undefined }), () => new Promise(() => {})]) {
+    const worker = aWorker();
+    worker.caches.open = open;
+    assert.equal(await (await worker.ask(PAGE, { mode: "navigate" })).text(), WHOLE);
+  }
+  const offline = aWorker({ network: false });
+  offline.caches.open = async () => { await new Promise((done) => { setTimeout(done, 60); }); return { match: async () => new Response("late") }; };
+  assert.equal(await (await offline.ask(MAIN)).text(), "late");
+});
