@@ -146,3 +146,18 @@ test("A further page of the sales has no sale twice that another device's sale m
 
   assert.deepEqual(tab.all("[data-sale-id]").map((one) => one.getAttribute("data-sale-id")).sort(), ["P1", "P2", "P3"]);
 });
+
+test("My day is read again after a sale that waited was sent", async () => {
+  let isDown = true;
+  const tab = await aTill({ answers: { "payment/submit": () => (isDown ? { status: 503, ErrorCode: 903 } : undefined) } });
+  const read = () => tab.sent.filter((one) => one.path === "report/takings").length;
+  await tab.press("Tea R 25.00", "Cash", "Take payment");
+  await tab.pass(30);
+  tab.go("#/day");
+  await tab.pass(5);
+  assert.deepEqual([(await tab.store.queue()).length, read()], [1, 1]);
+  isDown = false;
+  await tab.pass(120);
+
+  assert.deepEqual([(await tab.store.queue()).length, read()], [0, 2]);
+});
