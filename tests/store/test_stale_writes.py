@@ -87,6 +87,15 @@ def a_linked_card(**change: object) -> Race:
     return own, another, pay, ServiceError(ErrorCode.CARD_NOT_FOUND)
 
 
+def a_login_of_somebody_else() -> Race:
+    """The e-mail of a deleted agent belongs to another one by now."""
+    agent = an_account().agent
+    own = agents.login_key(agent.email)
+    another = partial(write_one, update(own, "SET #agent_id = :new", {"new": agent.id + 1}))
+    stale = partial(agents.change, agent, replace(agent, version=2, state=0), agents.LoginChange(), ACT)
+    return own, another, stale, CHANGED
+
+
 def a_moved_webhook() -> Race:
     hook = a_stored_hook(an_account().agent.client_id, "https://shop.example")
     another, stale = (replace(hook, url=f"https://{name}.example", version=2) for name in ("new", "other"))
@@ -95,6 +104,7 @@ def a_moved_webhook() -> Race:
 
 
 RACES: dict[str, Callable[[], Race]] = {
+    "a login of somebody else": a_login_of_somebody_else,
     "a webhook": a_moved_webhook,
     "a card of another agent": partial(a_linked_card, account_id=1),
     "a blocked card": partial(a_linked_card, state=CARD_BLOCKED),
@@ -120,6 +130,14 @@ def test_a_stale_write_is_not_made(name: str) -> None:
 
     assert getattr(raised.value, "error", None) is getattr(error, "error", None)
     assert read_item(key) == before
+
+
+def test_a_failure_of_a_deleted_webhook_is_not_noted() -> None:
+    hook = a_stored_hook(an_account().agent.client_id, "https://shop.example")
+    webhooks.delete(hook, ACT)
+    webhooks.note(replace(hook, failing_since=NOW))
+
+    assert read_item(webhooks.key(hook.client_id, hook.id)) == {}
 
 
 def test_a_hold_that_comes_while_another_is_lifted_stays(monkeypatch: pytest.MonkeyPatch) -> None:

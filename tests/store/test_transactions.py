@@ -12,7 +12,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
 from chalicelib.store import transactions
-from chalicelib.store.table import Write, commit, update, write_one
+from chalicelib.store.table import Write, commit, set_attributes, update, write_one
 from tests.support.stored import stored_transaction
 from tests.support.tills import SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
@@ -127,6 +127,31 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
     now = stored_transaction(owed.id)
     transactions.store_step(now, steps.signed(now, Pictures(signature_key="a picture")), NOW)
     assert amounts(owed) == (300, 300, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"reversed_minor": 300}, {"reserved_minor": 300}, {"reversals": 1}, {"signature_key": "another"}],
+    ids=str,
+)
+def test_a_signature_is_not_stored_when_any_of_these_has_changed(change: dict[str, Any]) -> None:
+    owed = recorded(phase=Phase.AWAITING_COMPLETION, signature_required=True)
+    write_one(update(transactions.key(owed.id), set_attributes(change), change))
+
+    with pytest.raises(transactions.PhaseChangedError):
+        transactions.store_step(owed, steps.signed(owed, Pictures(signature_key="a picture")), NOW)
+
+
+def test_a_return_without_a_key_is_not_stored_after_another_one() -> None:
+    payment = recorded()
+    first = requested(payment, 100)
+    seen = stored_transaction(payment.id)
+    write_one(transactions.release(replace(first, phase=Phase.DECLINED)))  # its amount is free again
+    requested(seen, 100)
+
+    late = replace(first, id=a_guid())
+    with pytest.raises(transactions.RemainderChangedError):
+        transactions.reserve(seen, late, follows_latest=True)
 
 
 def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed() -> None:

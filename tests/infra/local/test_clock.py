@@ -219,4 +219,4 @@ def test_another_program_of_the_stage_follows_its_clock(running: Stage, monkeypa
     stage_clock.follow("http://127.0.0.1:9")  # nobody is there, so the time stays
 
     assert abs(clock.now() - running.now) < timedelta(minutes=1)
-    assert clock.now() - clock.machine_time() >= timedelta(days=1)
+    assert clock.now() - clock.machine_time() > timedelta(hours=23)
