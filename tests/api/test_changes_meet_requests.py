@@ -182,7 +182,7 @@ VARYING_NAMES = {
     "expires_at",
 } | {*("acquirer_tran_id", "additional_acquiring_fields", "linked_card_id", "link_id", "storage_id", "webhook_id")}
 ERASED = {"S": "[erased]"}
-MOST = 6  # calls of one operation at which the other is made; of one that has more, each pair tries others
+MOST = 4  # calls of one operation at which the other is made; of one that has more, each pair tries others
 BUSY = (409, 301)  # a client repeats it
 
 

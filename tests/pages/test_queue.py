@@ -19,7 +19,7 @@ TOOLS = ROOT / ".engines" / "page-tools" / "node_modules"
 TESTS = Path(__file__).parent
 SUBJECTS = sorted(path.name.removesuffix(".test.mjs") for path in TESTS.glob("*.test.mjs"))
 QUICK = "40"  # random scenarios with --quick, and a share of the combinations of the till's page
-SCENARIOS = {"queue": "800"}  # in each run; `make till-scenarios` runs ten thousand, and all combinations
+SCENARIOS = {"queue": "400"}  # in each run; `make till-scenarios` runs ten thousand, and all combinations
 
 
 def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[str]:
