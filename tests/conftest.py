@@ -11,12 +11,11 @@ test makes its own merchants and IDs, and asks for nothing it did not make.
 import gc
 import importlib
 import os
+import pickle
 from collections.abc import Callable, Generator, Iterator
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import boto3
 import pytest
@@ -32,7 +31,7 @@ from infra.demo import partner as demo_partner
 from infra.local import engines
 from infra.local import stage as local_stage
 from infra.stack import resources
-from tests.support import deployment
+from tests.support import deployment, http
 from tests.support.accounts import accept_test_tokens
 from tests.support.deployment import build, sam
 from tests.support.iam import enforced_policies, no_call_denied
@@ -198,7 +197,7 @@ class MotoTables:
     def __init__(self, begin_anew: Callable[[], None]) -> None:
         self.begin_anew = begin_anew
         self.module: Path | None = None
-        self.items: dict[str, Any] = {}
+        self.items: dict[str, bytes] = {}  # pickled, which copies them ten times faster than deepcopy
 
     def reset(self, module: Path) -> None:
         if module == self.module:
@@ -207,9 +206,9 @@ class MotoTables:
         tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][resources.REGION].tables
         if not self.items:
             importlib.import_module("infra.demo.data").seed()
-            self.items = {name: deepcopy(table.items) for name, table in tables.items()}
+            self.items = {name: pickle.dumps(table.items) for name, table in tables.items()}
         for name, table in tables.items():
-            table.items = deepcopy(self.items[name])
+            table.items = pickle.loads(self.items[name])  # noqa: S301  our own
         self.begin_anew()
 
 
@@ -286,7 +285,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--quick"):
         hypothesis.load_profile("quick")
         quick = [item for item in items if _is_quick(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in quick])
+        config.hook.pytest_deselected(items=set(items).difference(quick))
         items[:] = quick
 
 
@@ -319,6 +318,7 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
     else:
         with demo_partner.serve(), local_stage.serve(importlib.import_module("app").app) as server:
             yield server.url
+    http.close()
 
 
 @pytest.fixture(scope="session")

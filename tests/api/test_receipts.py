@@ -87,7 +87,7 @@ def test_the_interface_shows_what_the_customer_got(stage: str) -> None:
 
 
 def test_a_later_change_of_the_merchant_changes_no_receipt(stage: str) -> None:
-    shop = a_shop(stage)
+    shop = a_shop(stage, ImageAvatar=image())
     agent = shop.agent(TerminalID=shop.terminal(Currency="710")["ID"], SecretKey=KEY)
     to, till = an_email(), (agent["Email"], KEY)
     paid = pay(stage, {"Email": to}, login=till).body["TransactionID"]

@@ -331,11 +331,13 @@ class Shop:
 
 
 def a_shop(stage: str, **changes: Any) -> Shop:
-    merchant = http.post(stage, "/api/v1/merchant/create", merchant_body(**changes), http.SYSTEM)
+    """Create a merchant and its administrator, without pictures."""
+    body = merchant_body(**{"ImageAvatar": None, **changes})
+    merchant = http.post(stage, "/api/v1/merchant/create", body, http.SYSTEM)
     assert merchant.status == 200, merchant.text
     number = merchant.body["Merchant"]["ID"]
     rights = [{"BranchID": number, "Actions": [220]}]
-    body = agent_body(number, BranchesActions=rights, SecretKey=None)
+    body = agent_body(number, BranchesActions=rights, SecretKey=None, ImageAvatar=None)
     owner = http.post(stage, f"/api/v1/merchant/{number}/pos/create", body, http.SYSTEM)
     assert owner.status == 200, owner.text
     return Shop(stage, number, (body["Email"], PASSWORD), owner.body["Pos"]["ID"])

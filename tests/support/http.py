@@ -1,8 +1,12 @@
 """The API as a till drives it: HTTP, JSON, exact numbers."""
 
 import base64
+import contextlib
 import http.client
 import json
+import select
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -14,6 +18,8 @@ TILL = ("till@demo.example", "till-demo-password")
 TILL_BY_KEY = ("till@demo.example", "till-demo-secret-key-0001")
 OTHER_OWNER = ("owner@other.example", "owner-other-password")
 OTHER_TILL = ("till@other.example", "till-other-password")
+
+_open: dict[str, http.client.HTTPConnection] = {}  # the connection of the main thread, by its stage
 
 
 @dataclass(frozen=True)
@@ -50,18 +56,43 @@ def call(  # noqa: PLR0913, PLR0917  what a request is made of
     headers: dict[str, str] | None = None,
 ) -> Reply:
     """One request. `body` is JSON-encoded unless it is text or bytes already; `login` None sends no credential."""
-    url = urlsplit(stage)
-    connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=30)
     sent = {"Content-Type": "application/json"} if body is not None else {}
     if login:
         sent["Authorization"] = basic(login)
     payload = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
-    try:
+    is_main = threading.current_thread() is threading.main_thread()
+    with _kept(stage) if is_main else contextlib.closing(_new(stage)) as connection:
         connection.request(method, path, payload, {**sent, **(headers or {})})
         response = connection.getresponse()
         return Reply(response.status, dict(response.headers), response.read().decode())
-    finally:
+
+
+def _new(stage: str) -> http.client.HTTPConnection:
+    url = urlsplit(stage)
+    return http.client.HTTPConnection(url.hostname or "", url.port, timeout=30)
+
+
+@contextlib.contextmanager
+def _kept(stage: str) -> Iterator[http.client.HTTPConnection]:
+    """Yield the main thread's connection, which stays open after an answer, as a till's does."""
+    if stage not in _open:
+        close()
+        _open[stage] = _new(stage)
+    connection = _open[stage]
+    if connection.sock and select.select([connection.sock], [], [], 0)[0]:
+        connection.close()  # as the stage did: the request opens it again
+    try:
+        yield connection
+    except BaseException:
+        close()
+        raise
+
+
+def close() -> None:
+    """Close the connection that is open."""
+    for connection in _open.values():
         connection.close()
+    _open.clear()
 
 
 def post(stage: str, path: str, body: Any, login: tuple[str, str] | None = TILL_BY_KEY, **headers: str) -> Reply:

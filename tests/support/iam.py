@@ -110,7 +110,12 @@ def resource_of(value: Any) -> str:
 
 def is_allowed(function: str, permission: Permission) -> bool:
     """Return whether the policy of a function allows it."""
-    return is_allowed_by(statements(function), permission)
+    return _is_allowed(function, permission.action, permission.resource, *permission.context.items())
+
+
+@cache
+def _is_allowed(function: str, action: str, resource: str, *context: tuple[str, str]) -> bool:
+    return is_allowed_by(statements(function), Permission(action, resource, dict(context)))
 
 
 def is_allowed_by(listed: Iterable[Mapping[str, Any]], permission: Permission) -> bool:
