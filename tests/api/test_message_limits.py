@@ -16,7 +16,7 @@ from chalicelib.domain.message_limits import Limit
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.services import outbox, payment_sweep
 from chalicelib.settings import settings
-from chalicelib.store import message_limits
+from chalicelib.store import message_limits, transactions
 from chalicelib.store.table import commit
 from infra.stack.resources import STACK
 from tests.api.test_files import a_file
@@ -187,6 +187,27 @@ def test_receipts_of_reversals_and_welcomes_count_too(stage: str) -> None:
     assert [(reply.error, warnings(reply)) for reply in reversals[:8]] == [((200, 0), [])] * 8
     assert (reversals[8].error, warnings(reversals[8])) == ((200, 0), warned("Receipt.Email"))
     assert len(mails(to)) == 10
+
+
+def test_a_return_that_is_tried_again_after_another_one_counts_its_receipt_once(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to, paid, reserve = an_email(), pay(stage, {}).body["TransactionID"], transactions.reserve
+    others = iter([2, 4])
+
+    def reserve_after_another(*arguments: Any, **named: Any) -> None:
+        if amount := next(others, None):
+            with monkeypatch.context() as patch:
+                patch.setattr(transactions, "reserve", reserve)
+                assert give_back(stage, paid, amount, {}).error == (200, 0)
+        reserve(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transactions, "reserve", reserve_after_another)
+        assert give_back(stage, paid, 1, {"Email": to}).error == (200, 0)
+    replies = [pay(stage, {"Email": to}) for _ in range(10)]
+
+    assert [warnings(reply) for reply in replies] == [[]] * 9 + [warned("Receipt.Email")]
 
 
 def test_declined_payments_count_nothing_and_warn_of_nothing(stage: str) -> None:

@@ -150,7 +150,7 @@ def test_a_unit_price_is_shown_as_it_was_sent_and_its_line_is_rounded() -> None:
     assert "Rounding" not in text
 
 
-YEN, DINAR = Currency("JPY", "392", 0), Currency("BHD", "048", 3)
+YEN, DINAR, EURO = Currency("JPY", "392", 0), Currency("BHD", "048", 3), Currency("EUR", "978", 2)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +165,8 @@ YEN, DINAR = Currency("JPY", "392", 0), Currency("BHD", "048", 3)
         (1, {"input_type": InputType.CHIP}, [("0.005", "1")] * 3, {"Purchases come to": "0.03"}),
         (150, {"currency": YEN}, [("99.5", "1"), ("50.4", "1")], {}),
         (2667, {"currency": DINAR}, [("1.3334", "1")] * 2, {"Rounding": "0.001"}),
+        (1000, {"currency": EURO}, [("10.02", "1")], {"Rounding": "-0.02"}),  # to a coin of 5 cents
+        (1000, {"currency": EURO, "input_type": InputType.CHIP}, [("10.02", "1")], {"Purchases come to": "10.02"}),
     ],
 )
 def test_the_difference_to_the_rounded_lines_is_rounding(

@@ -139,6 +139,7 @@ INVALID: dict[str, Any] = {
     "a long value": {"PreparedFields": [{"Code": "a", "Value": "b" * 1025}]},
     "too many fields": {"PreparedFields": [{"Code": "a", "Value": "b"}] * 101},
     "half a surrogate pair": b'{"PreparedFields": [{"Code": "a", "Value": "\\ud800"}]}',
+    "the other half of one": b'{"PreparedFields": [{"Code": "a", "Value": "\\udfff"}]}',
     "deep nesting": b"[" * 100_000,
     "an absurd number": b'{"PreparedFields": ' + b"9" * 100_000 + b"}",
     "no UTF-8": b'{"PreparedFields": [{"Code": "a", "Value": "\xff"}]}',

@@ -11,7 +11,7 @@ from chalicelib.domain.sessions import ORDINARY
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of, session_digest
-from tests.support.accounts import a_session, an_account, basic, refusal_of
+from tests.support.accounts import Account, a_session, an_account, basic, refusal_of
 from tests.support.cost import store_calls
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -45,11 +45,18 @@ def test_a_password_that_looks_like_a_session_is_a_password() -> None:
     assert refusal_of(basic(account.email, password), NOW) is None
 
 
-@pytest.mark.parametrize("scheme", ["Session", "Basic"])
+SCHEMES = ["Session", "Basic", "Jwt"]
+
+
+def _header(scheme: str, account: Account, session_id: str) -> str:
+    headers = {"Session": f"Session {session_id}", "Basic": basic(account.email, session_id)}
+    return headers.get(scheme) or account.jwt(session_id)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_session_ends_thirty_minutes_after_its_last_use(scheme: str) -> None:
     account = an_account()
-    session_id = a_session(account, NOW)
-    authorization = f"Session {session_id}" if scheme == "Session" else basic(account.email, session_id)
+    authorization = _header(scheme, account, a_session(account, NOW))
 
     assert refusal_of(authorization, NOW + ORDINARY.idle - timedelta(seconds=1)) is None
     assert refusal_of(authorization, NOW + 2 * ORDINARY.idle - timedelta(seconds=2)) is None
@@ -107,17 +114,25 @@ def test_a_session_nobody_has_does_not_let_in(value: str, error: ErrorCode) -> N
     assert refusal_of(f"Session {value}", NOW) is error
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
     ("change", "error"),
     [
         ({"state": 0}, ErrorCode.AGENT_BLOCKED),
         ({"credential_version": 2}, ErrorCode.SESSION_EXPIRED),
-        ({"deleted": True}, ErrorCode.SESSION_EXPIRED),
     ],
 )
-def test_a_session_ends_with_what_it_was_given_for(change: dict[str, Any], error: ErrorCode) -> None:
+def test_a_session_ends_with_what_it_was_given_for(scheme: str, change: dict[str, Any], error: ErrorCode) -> None:
     account = an_account()
-    session_id = a_session(account, NOW)
+    authorization = _header(scheme, account, a_session(account, NOW))
     account.change(**change)
 
-    assert refusal_of(f"Session {session_id}", NOW) is error
+    assert refusal_of(authorization, NOW) is error
+
+
+def test_a_session_ends_with_its_agent() -> None:
+    account = an_account()
+    session_id = a_session(account, NOW)
+    account.change(deleted=True)
+
+    assert refusal_of(f"Session {session_id}", NOW) is ErrorCode.SESSION_EXPIRED

@@ -58,7 +58,8 @@ def test_filters_are_read_as_lambda_reads_them(table: str, record: dict[str, Any
     assert is_wanted(table, record) is wanted
 
 
-def test_records_come_again_from_the_first_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("failed", ["1", "2", "3"])
+def test_records_come_again_from_the_first_that_failed(failed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "PAUSE_SECONDS", 0)
     records = [{"dynamodb": {"SequenceNumber": number}} for number in ("1", "2", "3")]
     seen: list[list[str]] = []
@@ -66,8 +67,8 @@ def test_records_come_again_from_the_first_that_failed(monkeypatch: pytest.Monke
     def invoke(_: str, event: dict[str, Any]) -> Mapping[str, Any]:
         numbers = [one["dynamodb"]["SequenceNumber"] for one in event["Records"]]
         seen.append(numbers)
-        return {"batchItemFailures": [{"itemIdentifier": "2"}] if len(seen) == 1 else []}
+        return {"batchItemFailures": [{"itemIdentifier": failed}] if len(seen) == 1 else []}
 
     streams.deliver(invoke, "deliver_events", records)
 
-    assert seen == [["1", "2", "3"], ["2", "3"]]
+    assert seen == [["1", "2", "3"], ["1", "2", "3"][int(failed) - 1 :]]

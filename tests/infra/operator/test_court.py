@@ -215,6 +215,19 @@ def test_a_hold_ends_after_its_last_day() -> None:
     assert f"order {payer.token}" not in {one.reference for one in holds.all_holds()}
 
 
+def test_the_last_order_of_a_reference_says_how_long_it_holds() -> None:
+    payer = Payer()
+    paid, order = payer.pay_cash(), f"order {payer.token}"
+    tomorrow = f"{now() + timedelta(days=1):%Y-%m-%d}"
+
+    def until(*last_day: str) -> str:
+        court("hold", "--transaction", paid.id, *last_day, reference=order)
+        return str(next(one.until for one in holds.all_holds() if one.reference == order))
+
+    ends = [until("--until", tomorrow), until(), until("--until", tomorrow)]
+    assert ends == [tomorrow, "None", tomorrow]
+
+
 @pytest.mark.parametrize("step", ["_mark", "_replace_record", "_erase_around"])
 def test_a_hold_that_comes_during_an_erasure_stops_it_and_both_say_so(
     monkeypatch: pytest.MonkeyPatch, step: str

@@ -10,6 +10,7 @@ from datetime import timedelta
 from io import StringIO
 from typing import Any
 
+import boto3
 import pytest
 
 from chalicelib.domain import message_limits
@@ -18,6 +19,7 @@ from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
 from chalicelib.gateways import mail, sms
 from chalicelib.services import outbox
+from chalicelib.settings import settings
 from chalicelib.store import audit
 from infra.operator import commands as operator
 from infra.operator import erasure
@@ -63,10 +65,13 @@ def test_planted_texts_are_in_every_place_before_an_erasure_and_in_none_after_it
         assert any(transaction.id in place for place in before)
     assert sum("file transactions/" in place for place in before) == 2
     assert sum("file exports/" in place for place in before) == 1
+    of_another = {"Bucket": settings().bucket, "Key": f"exports/{payer.merchant}0/history.csv"}
+    boto3.client("s3").put_object(**of_another, Body=b"")
 
     payer.erase()
 
     assert places_of(payer.planted) == []
+    boto3.client("s3").head_object(**of_another)
     printed = "".join(capfd.readouterr()).lower()  # the log of the payments too
     assert [text for text in payer.planted if text in printed] == []
     line = json.loads(next(one for one in printed.splitlines() if "payer_erased" in one))
