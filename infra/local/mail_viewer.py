@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from email.message import EmailMessage
 from email.policy import default
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,11 +46,16 @@ def _read(mail: Any) -> Mail:
     """Return an e-mail, whether SES received it in parts or whole."""
     if not hasattr(mail, "raw_data"):
         return Mail(tuple(mail.destinations.get("ToAddresses", ())), mail.source, mail.subject, mail.body, {})
-    whole = email.message_from_string(mail.raw_data, EmailMessage, policy=default)
+    return _read_whole(mail.raw_data, mail.source)
+
+
+@lru_cache(1000)
+def _read_whole(raw: str, source: str) -> Mail:
+    whole = email.message_from_string(raw, EmailMessage, policy=default)
     body = whole.get_body(("html", "plain"))
     text = body.get_content().replace("\r\n", "\n").removesuffix("\n") if body else ""
     pictures = {f"cid:{part['Content-ID'][1:-1]}": _data_of(part) for part in whole.walk() if part["Content-ID"]}
-    return Mail((whole["To"],), mail.source, whole["Subject"], text, pictures)
+    return Mail((whole["To"],), source, whole["Subject"], text, pictures)
 
 
 def page(start_response: "StartResponse") -> Iterable[bytes]:

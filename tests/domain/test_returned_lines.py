@@ -13,7 +13,9 @@ GOODS = ("Coffee", Decimal(25)), ("Coffee", Decimal("24.50"))
 
 def lines(most: int) -> st.SearchStrategy[list[Purchase]]:
     line = st.builds(
-        lambda goods, quarters: Purchase(*goods, Decimal(quarters) / 4), st.sampled_from(GOODS), st.integers(1, most)
+        lambda goods, quarters: Purchase(goods[0], goods[1], Decimal(quarters) / 4),
+        st.sampled_from(GOODS),
+        st.integers(1, most),
     )
     return st.lists(line, min_size=1, max_size=4)
 

@@ -65,13 +65,13 @@ def test_planted_texts_are_in_every_place_before_an_erasure_and_in_none_after_it
         assert any(transaction.id in place for place in before)
     assert sum("file transactions/" in place for place in before) == 2
     assert sum("file exports/" in place for place in before) == 1
-    of_another = {"Bucket": settings().bucket, "Key": f"exports/{payer.merchant}0/history.csv"}
-    boto3.client("s3").put_object(**of_another, Body=b"")
+    bucket = boto3.resource("s3").Bucket(settings().bucket)
+    of_another = bucket.put_object(Key=f"exports/{payer.merchant}0/history.csv", Body=b"")
 
     payer.erase()
 
     assert places_of(payer.planted) == []
-    boto3.client("s3").head_object(**of_another)
+    of_another.load()
     printed = "".join(capfd.readouterr()).lower()  # the log of the payments too
     assert [text for text in payer.planted if text in printed] == []
     line = json.loads(next(one for one in printed.splitlines() if "payer_erased" in one))
