@@ -32,7 +32,7 @@ from tests.simulation.gateway import Gateway
 from tests.simulation.partners import Partner
 from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, PENDING, Act, Script
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.shop_acts import add_shops
+from tests.simulation.shop_acts import add_shops, add_taxes
 from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
@@ -115,6 +115,7 @@ class Scenario:
         self.removed: dict[int, float] = {}  # cards, and since when
         self.begun: dict[str, float] = {}  # when each transaction was stored
         self.decided: dict[str, float] = {}  # when it got its outcome
+        self.price_lists: list[tuple[float, int]] = []  # of the owner: when each was stored, and the act with its item
         self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
         self._chance = chance
         self.has_threads = random.Random(f"{seed}/threads").random() < SHARE_WITH_THREADS  # noqa: S311  see above
@@ -208,6 +209,9 @@ class Scenario:
     def _note_times(self, change: Change) -> None:
         """Take a change of the store: a transaction that is new, or pending no longer."""
         before, after = change.before, change.after
+        if after and change.table.name == f"{STACK}-pricelists":
+            (item,) = after["items"]["L"]
+            self.price_lists.append((self.scheduler.now, int(item["M"]["code"]["S"].removeprefix("item "))))
         if not after or change.table.name != f"{STACK}-transactions":
             return
         if not before:
@@ -386,6 +390,7 @@ ADDITIONS: dict[str, Callable[[Script, random.Random], None]] = {  # each draws 
     "erasures": add_erasures,
     "changes of webhooks": add_changes,
     "shops": add_shops,
+    "taxes": add_taxes,
 }
 OPERATOR: dict[str, Callable[[Scenario, Act], None]] = {"link": Scenario.link, "remove": Scenario.remove}
 JOBS: dict[str, Callable[[], None]] = {PAYMENTS: _sweep_payments, OUTBOX: _sweep_outbox, EVENTS: _sweep_events}
