@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.api_gateway.gateway import Reply
 from infra.demo.partner import PRODUCT
-from tests.simulation import account_acts, shop_acts, webhook_changes
+from tests.simulation import account_acts, later_receipts, shop_acts, webhook_changes
 from tests.simulation.account_acts import Bulk, End, device_of
 from tests.simulation.actors import ZONE, People, Person
 from tests.simulation.edges import EDGES, with_edge
@@ -65,6 +65,7 @@ class Seen:
     header: str
     secret: str = ""  # what the client proves who it is with
     body: Any = None
+    about: str | None = None  # the transaction or the event in its path
     answered_at: float | None = None
     status: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
@@ -388,6 +389,7 @@ class Clients:
     ) -> Seen:
         request, match = a_request(method, resource, header, body, self._name_of(act), **more)
         seen = Seen(act, self.scheduler.now, act.kind, self.payments.get(act.label), header, secret, body)
+        seen.about = more.get("tranId") or more.get("eventId")
         self.seen.append(seen)
         if self.trace is not None:
             self.trace(
@@ -470,5 +472,5 @@ def _shown(body: Any) -> str:
     return " ".join(f"{name}={value}" for name, value in basic.items())
 
 
-OTHERS = {**account_acts.KINDS, **webhook_changes.KINDS, **shop_acts.KINDS}
+OTHERS = {**account_acts.KINDS, **webhook_changes.KINDS, **shop_acts.KINDS, **later_receipts.KINDS}
 CONTEXT: dict[str, Any] = {"Lang": "en"}
