@@ -40,7 +40,7 @@ from tests.simulation.shop_acts import add_shops, add_taxes
 from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
-from tests.simulation.webhook_changes import add_changes
+from tests.simulation.webhook_changes import add_changes, add_resent
 from tests.simulation.webhooks import Webhooks
 from tests.simulation.wire import Wire
 
@@ -129,7 +129,7 @@ class Scenario:
         if script.has_webhooks:
             merchant_id = TOWN.people.by_name["owner"].merchant_id
             self.webhooks = Webhooks(self.scheduler, self.faults, merchant_id, trace)
-            self.webhooks.hooks = self.clients.hooks
+            self.webhooks.hooks, self.webhooks.resent = self.clients.hooks, self.clients.resent
 
     def run(self) -> None:
         """Run it."""
@@ -411,6 +411,7 @@ ADDITIONS: dict[str, Callable[[Script, random.Random], None]] = {  # each draws 
     "shops": add_shops,
     "taxes": add_taxes,
     "receipts later": add_receipts,
+    "events sent again": add_resent,
 }
 OPERATOR: dict[str, Callable[[Scenario, Act], None]] = {
     "link": Scenario.link,
