@@ -173,20 +173,22 @@ def later_receipts_are_sent_once(scenario: "Scenario") -> Iterator[str]:
 
 def later_receipts_are_answered_rightly(scenario: "Scenario") -> Iterator[str]:
     """A receipt later is refused without an address, while no money moved, and under a key with another content."""
-    phases = {item["id"]["S"]: item.get("phase", {}).get("S") for item in scenario.store.items(f"{STACK}-transactions")}
+    stored = {item["id"]["S"]: item for item in scenario.store.items(f"{STACK}-transactions")}
     for seen in _asked(scenario):
         if not seen.status or seen.status >= 500 or seen.error in ELSEWHERE:
             continue
-        phase = phases.get(seen.about or "")
+        item: Mapping[str, Any] = stored.get(seen.about or "", {})
+        phase = item.get("phase", {}).get("S")
+        is_own = item.get("client_id") == {"N": str(scenario.clients.people.by_name[seen.act.client].merchant_id)}
         since = scenario.decided.get(seen.about or "", scenario.begun.get(seen.about or "", math.inf))
         same = [one for one in _asked(scenario) if one is not seen and _wish(one) == _wish(seen)]
         others = [one for one in same if _content(one) != _content(seen)]
-        may = {0} if phase in MOVED and addresses_of(seen) else set()
+        may = {0} if is_own and phase in MOVED and addresses_of(seen) else set()
         may |= {INVALID} if not addresses_of(seen) else set()
         may |= {UNFINISHED} if phase not in MOVED or since > seen.asked_at else set()
         may |= {IN_PROGRESS} if same else set()
         may |= {REUSED} if any(one.asked_at <= (seen.answered_at or 0) for one in others) else set()
-        may |= {NOT_THERE} if scenario.begun.get(seen.about or "", math.inf) > seen.asked_at else set()
+        may |= {NOT_THERE} if not is_own or scenario.begun.get(seen.about or "", math.inf) > seen.asked_at else set()
         if seen.error not in may and seen.act.client not in {STRANGER, TRAINEE}:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error} about {seen.about}, which is {phase}"
         if seen.status == 200 and any(one.status == 200 for one in others):
