@@ -22,7 +22,7 @@ from typing import Any
 from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.deliveries import Delivery, begun
 from chalicelib.domain.drawer import Count
 from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant
@@ -41,7 +41,7 @@ from chalicelib.domain.transaction import (
 from chalicelib.gateways import files
 from chalicelib.record import Record
 from chalicelib.settings import settings
-from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions
+from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions, webhooks
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
@@ -290,12 +290,8 @@ def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: dat
     found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
     for message in payer_records.messages_of(merchant, ids):
         retry_on_change(partial(_erase_message, outbox.key(message.id), now))
-    for event, deliveries in payer_records.events_of(merchant, found, now):
-        _mark_event(event)
-        for delivery in deliveries:
-            retry_on_change(
-                partial(_erase_answers, Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place}))
-            )
+    for event, _ in payer_records.events_of(merchant, found, now):
+        _erase_event(event, now)
     cards = payer_records.cards_of(found)
     held = _held_cards() if cards else set()
     for card in cards:
@@ -338,11 +334,31 @@ def _if_due(key: Key[Any], due_at: datetime | None, expression: str, values: dic
     return update(key, expression, {**values, **compared}, condition=condition, otherwise=ChangedMeanwhileError())
 
 
+def _erase_event(event: Event, now: datetime) -> None:
+    """Erase the answers of receivers about an event. The mark comes first, so that no later attempt stores another."""
+    _mark_event(event)
+    _begin_deliveries(event, now)
+    for _, deliveries in events.between(event.day, event.place, f"{event.place}#{events.END}"):
+        for delivery in deliveries:
+            key = Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place})
+            retry_on_change(partial(_erase_answers, key))
+
+
 def _mark_event(event: Event) -> None:
     """Mark an event, so that later attempts store no answers."""
     with suppress(AlreadyExistsError):  # it has expired
         key = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
         write_one(update(key, "SET #erased = :erased", {"erased": True}, condition="attribute_exists(#kind)"))
+
+
+def _begin_deliveries(event: Event, now: datetime) -> None:
+    """Store the deliveries of an event that has none yet. Their attempts read the event with its mark.
+
+    The stream makes attempts only for deliveries that it stores itself, with the event as it was before the mark.
+    """
+    for hook in webhooks.of_merchant(event.client_id) if event.due_at else ():
+        if hook.gets(event):
+            events.begin(begun(event, hook.id, now))
 
 
 def _erase_answers(key: Key[Delivery]) -> None:

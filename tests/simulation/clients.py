@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.api_gateway.gateway import Reply
 from infra.demo.partner import PRODUCT
-from tests.simulation import account_acts, shop_acts, webhook_changes
+from tests.simulation import account_acts, later_receipts, shop_acts, webhook_changes
 from tests.simulation.account_acts import Bulk, End, device_of
 from tests.simulation.actors import ZONE, People, Person
 from tests.simulation.edges import EDGES, with_edge
@@ -34,7 +34,7 @@ MOST_TOLD = 4  # of what a list shows
 FIELDS = ("AmountClient", "OrderId")  # that the till fills in of the partner's product
 # The numbers of the acts that come last.
 LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT, LAST_BY_DAYS, LAST_FILTER = 9000, 9001, 9002, 9003, 9004, 9010
-LAST_AGENTS, LAST_PRICES, LAST_DRAWERS = 9005, 9006, 9007
+LAST_AGENTS, LAST_PRICES, LAST_DRAWERS, LAST_EVENTS = 9005, 9006, 9007, 9008
 MOST_PAGES = 40
 TENDERS = {CASH: (10, "CASH"), PREPAID: (8, "PREPAID"), AT_HOST: (1, "ISO8583"), LINKED: (5, "SANDBOX")}
 PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2, 3, 4)}
@@ -65,6 +65,7 @@ class Seen:
     header: str
     secret: str = ""  # what the client proves who it is with
     body: Any = None
+    about: str | None = None  # the transaction or the event in its path
     answered_at: float | None = None
     status: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
@@ -106,6 +107,8 @@ class Clients:
     sessions: dict[str, Seen] = field(default_factory=dict)  # by their IDs, what opened them
     ends: list[End] = field(default_factory=list)  # of sessions
     hooks: dict[str, Hook] = field(default_factory=dict)  # by their addresses
+    events: dict[str, list[int]] = field(default_factory=dict)  # that the owner has seen, with their webhooks
+    resent: Counter[tuple[str, int | None]] = field(default_factory=Counter)  # see `Webhooks.resent`
     _asked: Counter[int] = field(default_factory=Counter)
 
     def do(self, act: Act) -> None:
@@ -152,6 +155,8 @@ class Clients:
             acts.append(Act(LAST_PRICES, 0, OWNER, "last prices", facts=facts))
         if "drawer" in kinds:
             acts.append(Act(LAST_DRAWERS, 0, OWNER, "drawers", facts={**facts, "day": day}))
+        if "resend" in kinds:
+            acts.append(Act(LAST_EVENTS, 0, OWNER, "events", facts=facts))
         if wanted is not None:
             named = dict(wanted)
             if "AccountID" in named:
@@ -388,6 +393,7 @@ class Clients:
     ) -> Seen:
         request, match = a_request(method, resource, header, body, self._name_of(act), **more)
         seen = Seen(act, self.scheduler.now, act.kind, self.payments.get(act.label), header, secret, body)
+        seen.about = more.get("tranId") or more.get("eventId")
         self.seen.append(seen)
         if self.trace is not None:
             self.trace(
@@ -470,5 +476,5 @@ def _shown(body: Any) -> str:
     return " ".join(f"{name}={value}" for name, value in basic.items())
 
 
-OTHERS = {**account_acts.KINDS, **webhook_changes.KINDS, **shop_acts.KINDS}
+OTHERS = {**account_acts.KINDS, **webhook_changes.KINDS, **shop_acts.KINDS, **later_receipts.KINDS}
 CONTEXT: dict[str, Any] = {"Lang": "en"}

@@ -8,6 +8,7 @@ from chalicelib.domain.transaction import ERASED
 from infra.stack.resources import STACK
 from tests.simulation import oracle
 from tests.simulation.erasure_acts import AT_THE_END, HOLDER, RECEIPTS, Erasure
+from tests.simulation.later_receipts import later_to
 from tests.simulation.scenario import TOWN, Scenario
 from tests.simulation.scenario_script import OWNER
 from tests.simulation.visibility import shown, transactions
@@ -38,6 +39,17 @@ def erased_payers_are_nowhere(scenario: Scenario) -> Iterator[str]:
                         yield f"{place} of {one} has {found[0]}, erased at {run.done_at:.1f} s"
             yield from _files_of(scenario, run, family)
             yield from _answers_about(scenario, run, family)
+        yield from _later_receipts_of(scenario, run)
+
+
+def _later_receipts_of(scenario: Scenario, run: Erasure) -> Iterator[str]:
+    """Yield the receipts that were sent to a payer later, before a run that is done, and still have its address."""
+    entries = {item["id"]["S"]: item for item in scenario.store.items(f"{STACK}-outbox")}
+    merchant = str(TOWN.people.by_name[OWNER].merchant_id)
+    for name in later_to(scenario, run.address, run.begun_at) if run.done_at is not None else ():
+        item = entries.get(name)
+        if item is not None and item["client_id"]["N"] == merchant and run.address in item.text:
+            yield f"the receipt {name} was sent to {run.address} later, and has it, erased at {run.done_at:.1f} s"
 
 
 def _families(scenario: Scenario, run: Erasure) -> Iterator[Family]:
@@ -48,9 +60,12 @@ def _families(scenario: Scenario, run: Erasure) -> Iterator[Family]:
     """
     every = oracle.entries(scenario) if run.done_at is not None else {}
     merchant = TOWN.people.by_name[OWNER].merchant_id
+    later = {message.transaction for message in later_to(scenario, run.address, run.begun_at).values()}
     for one in every.values():
         is_before = scenario.begun[one.id] < run.begun_at
-        if one.original or one.merchant != merchant or not is_before or not _is_payers(one, run.address):
+        own = {one.id, *(other.id for other in every.values() if other.original == one.id)}
+        is_payers = _is_payers(one, run.address) or own & later
+        if one.original or one.merchant != merchant or not is_before or not is_payers:
             continue
         begun = scenario.begun[one.id]
         first = min(max(each.begun_at, begun) for each in scenario.erasures if each.ended_at > begun)
@@ -83,8 +98,11 @@ def _is_payers(one: oracle.Entry, address: str) -> bool:
 def _places(scenario: Scenario) -> dict[str, list[tuple[str, str]]]:
     """Return the texts of the items that belong to each transaction."""
     found: dict[str, list[tuple[str, str]]] = {}
+    later = {name for name, message in scenario.messages.items() if message.is_later}
     for name in TABLES:
         for item in scenario.store.items(f"{STACK}-{name}"):
+            if item.get("id", {}).get("S") in later:  # see `_later_receipts_of`
+                continue
             about = item.get("transaction_id") or item.get("id")
             if about is not None:
                 found.setdefault(about["S"].partition(".")[0].upper(), []).append((f"the table {name}", item.text))
@@ -120,8 +138,11 @@ def erased_payers_get_no_messages(scenario: Scenario) -> Iterator[str]:
     """After an erasure, no message about the payer's payments is sent to its address."""
     for run in scenario.erasures if not scenario.faults.frozen else ():
         ids = {one for family in _families(scenario, run) for one in family.ids}
+        later = {name for name, message in scenario.messages.items() if message.is_later}
+        new = later - later_to(scenario, run.address, run.begun_at).keys()  # they may be asked for after the erasure
         for (message, to), at in scenario.delivered_at.items():
-            if message.partition(".")[0] in ids and run.done_at is not None and at > run.done_at + SETTLED:
+            is_of_it = message.partition(".")[0] in ids and message not in new
+            if is_of_it and run.done_at is not None and at > run.done_at + SETTLED:
                 yield f"{message} was delivered to {to} at {at:.1f} s, erased at {run.done_at:.1f} s"
 
 
@@ -136,6 +157,8 @@ def other_payers_keep_their_data(scenario: Scenario) -> Iterator[str]:
         names = {name for other in family if other for name in other.receipts}
         texts = {address for name in names for address in RECEIPTS.get(name or "", ())}
         notes = " ".join(note or "" for other in family if other for note in other.notes)
+        ids = {other.id for other in family if other}
+        texts |= {to for message in scenario.messages.values() if message.transaction in ids for to in message.to}
         is_touched = one.merchant == merchant and (addresses & texts or any(each in notes for each in addresses))
         if is_touched:
             continue

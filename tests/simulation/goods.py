@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from tests.simulation.scenario_script import Act
 
 TAXES = (Tax(code="VAT15", name="VAT", rate=Decimal(15)), Tax(code="Levy", name="Levy", rate=Decimal("2.1")))
+# Taxes that the owner changes to: other rates, another order, a code more or less, another case, and none.
+CHANGED = (
+    (Tax(code="VAT15", name="VAT", rate=Decimal("15.5")), TAXES[1]),
+    (TAXES[1], Tax(code="VAT15", name="VAT", rate=Decimal(16))),
+    (Tax(code="vat15", name="VAT", rate=Decimal(15)),),
+    (*TAXES, Tax(code="Other", name="Sugar", rate=Decimal("7.25"))),
+    (),
+)
+CODES_OF_COFFEE, CODES_OF_CAKE = ("vat15",), ("VAT15", "LEVY", "OTHER")
 COFFEES = 2  # in each payment
 
 
@@ -26,15 +35,15 @@ def coffee(amount: int) -> int:
 def lines_of(amount: int) -> dict[str, Any]:
     """Return the lines of a payment; its sum is the amount."""
     cake = amount - COFFEES * coffee(amount)
-    return _lines(("Coffee", coffee(amount), COFFEES, ["vat15"]), ("Cake", cake, 1, ["VAT15", "LEVY", "OTHER"]))
+    return _lines(("Coffee", coffee(amount), COFFEES, CODES_OF_COFFEE), ("Cake", cake, 1, CODES_OF_CAKE))
 
 
 def returned_line(amount: int) -> dict[str, Any]:
     """Return the line of a return of this amount: one coffee."""
-    return _lines(("Coffee", amount, 1, []))
+    return _lines(("Coffee", amount, 1, ()))
 
 
-def _lines(*lines: tuple[str, int, int, list[str]]) -> dict[str, Any]:
+def _lines(*lines: tuple[str, int, int, tuple[str, ...]]) -> dict[str, Any]:
     return {
         "AuxData": {
             "Purchases": [

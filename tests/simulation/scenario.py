@@ -2,21 +2,24 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from chalicelib.aws.connections import Answer
+from chalicelib.domain import message_limits
 from chalicelib.domain.card import VERIFIED, CardData
-from chalicelib.domain.outbox import NotSentError, Outbox
+from chalicelib.domain.outbox import RECEIPT, NotSentError, Outbox
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.https import Reply
 from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
 from chalicelib.store import agents, merchants
 from chalicelib.store import linked_cards as linked_card_records
+from chalicelib.store import message_limits as counters
 from chalicelib.store.due_index import PAGE
-from chalicelib.store.table import Key, read, update, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, read, update, write_one
 from infra.stack import resources
 from infra.stack.resources import STACK
 from tests.simulation import environment
@@ -29,14 +32,15 @@ from tests.simulation.environment import MORNING, present
 from tests.simulation.erasure_acts import Erasure, add_erasures, erase_until_done
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
+from tests.simulation.later_receipts import Message, add_receipts, message_of
 from tests.simulation.partners import Partner
 from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, PENDING, Act, Script
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.shop_acts import add_shops
+from tests.simulation.shop_acts import add_shops, add_taxes
 from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
-from tests.simulation.webhook_changes import add_changes
+from tests.simulation.webhook_changes import add_changes, add_resent
 from tests.simulation.webhooks import Webhooks
 from tests.simulation.wire import Wire
 
@@ -115,6 +119,9 @@ class Scenario:
         self.removed: dict[int, float] = {}  # cards, and since when
         self.begun: dict[str, float] = {}  # when each transaction was stored
         self.decided: dict[str, float] = {}  # when it got its outcome
+        self.messages: dict[str, Message] = {}  # receipts, by their IDs
+        self.left: dict[str, int] = {}  # of the limits that were spent: the rest
+        self.price_lists: list[tuple[float, int]] = []  # of the owner: when each was stored, and the act with its item
         self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
         self._chance = chance
         self.has_threads = random.Random(f"{seed}/threads").random() < SHARE_WITH_THREADS  # noqa: S311  see above
@@ -122,7 +129,7 @@ class Scenario:
         if script.has_webhooks:
             merchant_id = TOWN.people.by_name["owner"].merchant_id
             self.webhooks = Webhooks(self.scheduler, self.faults, merchant_id, trace)
-            self.webhooks.hooks = self.clients.hooks
+            self.webhooks.hooks, self.webhooks.resent = self.clients.hooks, self.clients.resent
 
     def run(self) -> None:
         """Run it."""
@@ -208,6 +215,11 @@ class Scenario:
     def _note_times(self, change: Change) -> None:
         """Take a change of the store: a transaction that is new, or pending no longer."""
         before, after = change.before, change.after
+        if after and not before and change.table.name == f"{STACK}-outbox" and after["kind"]["S"] == RECEIPT:
+            self.messages[after["id"]["S"]] = message_of(after, self.scheduler.now)
+        if after and change.table.name == f"{STACK}-pricelists":
+            (item,) = after["items"]["L"]
+            self.price_lists.append((self.scheduler.now, int(item["M"]["code"]["S"].removeprefix("item "))))
         if not after or change.table.name != f"{STACK}-transactions":
             return
         if not before:
@@ -255,6 +267,17 @@ class Scenario:
         card = self.clients.people.cards[act.facts["card"]]
         write_one(update(linked_card_records.key(card), "SET #deleted = :yes", {"yes": True}))
         self.removed[card] = self.scheduler.now
+
+    def spend(self, act: Act) -> None:
+        """Count all that a till may send on this day, or a merchant send again, but for a rest."""
+        person = self.clients.people.by_name.get(act.facts["of"])
+        owner = self.clients.people.by_name[OWNER]
+        limit = message_limits.of_agent(person.id) if person else message_limits.of_resent_events(owner.merchant_id)
+        key = counters.key(limit, message_limits.day_of(present.clock()))
+        spent = {"count": limit.most - act.facts["left"]}
+        with suppress(AlreadyExistsError):  # the day has begun
+            write_one(update(key, "SET #count = :count", spent, condition="attribute_not_exists(#count)"))
+            self.left[act.facts["of"]] = act.facts["left"]
 
     def close(self, act: Act) -> None:
         """Block the merchant of the tills, or the terminal of one, or open it again; nothing goes wrong with that."""
@@ -386,8 +409,15 @@ ADDITIONS: dict[str, Callable[[Script, random.Random], None]] = {  # each draws 
     "erasures": add_erasures,
     "changes of webhooks": add_changes,
     "shops": add_shops,
+    "taxes": add_taxes,
+    "receipts later": add_receipts,
+    "events sent again": add_resent,
 }
-OPERATOR: dict[str, Callable[[Scenario, Act], None]] = {"link": Scenario.link, "remove": Scenario.remove}
+OPERATOR: dict[str, Callable[[Scenario, Act], None]] = {
+    "link": Scenario.link,
+    "remove": Scenario.remove,
+    "spend": Scenario.spend,
+}
 JOBS: dict[str, Callable[[], None]] = {PAYMENTS: _sweep_payments, OUTBOX: _sweep_outbox, EVENTS: _sweep_events}
 
 

@@ -1,10 +1,12 @@
-"""The price list that owners replace, and the drawers that tills count: what clients want, and how they ask."""
+"""The price list and the taxes that owners replace, and the drawers that tills count: what clients want and ask."""
 
+import uuid
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.goods import TAXES
+from chalicelib.domain.price_list import Tax
+from tests.simulation.goods import CHANGED, TAXES, coffee
 from tests.simulation.scenario_script import OWNER, TILLS, Script, soon
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from tests.simulation.scenario_script import Act
 
 SHARE_OF_PRICES, SHARE_OF_DRAWERS = 0.07, 0.1
+SHARE_OF_TAXES = 0.25  # of the scenarios that sell goods
 PRICES = "/api/v1/merchant/{merchantId}/pricelist"
 FLOATS = (None, 20000, 50000)  # minor units
 
@@ -31,6 +34,31 @@ def add_shops(script: Script, chance: Random) -> None:
             script.add(chance, chance.uniform(0, 900), chance.choice(TILLS), "drawer", facts=facts)
 
 
+def add_taxes(script: Script, chance: Random) -> None:
+    """Let the owner change the taxes while tills sell, and a till give a coffee of an earlier sale back."""
+    acts = script.every()
+    sold = [act for act in acts if act.kind == "pay" and act.facts.get("goods")]
+    is_closed = any(act.kind == "close" for act in acts)
+    if not sold or is_closed or chance.random() >= SHARE_OF_TAXES:
+        return
+    at = 0.0
+    for _ in range(chance.choice((1, 2, 3))):
+        sale = chance.choice(sold)
+        at = max(sale.at + chance.choice((-soon(chance), chance.uniform(-0.3, 0.3), soon(chance))), 0)
+        facts = {"signs": "key", "is_stale": False, "taxes": chance.choice((TAXES, *CHANGED))}
+        script.add(chance, at, OWNER, "prices", facts=facts)
+    sale = chance.choice(sold)
+    facts = {
+        "way": sale.facts["way"],
+        "mode": "return",
+        "amount": coffee(sale.facts["amount"]),
+        "coffee": True,
+        "named": "id",
+        "id": str(uuid.UUID(bytes=chance.randbytes(16), version=4)).upper(),
+    }
+    script.add(chance, max(at, sale.at) + soon(chance), chance.choice(TILLS), "reverse", sale.label, facts)
+
+
 def replace_prices(clients: "Clients", act: "Act", person: "Person") -> None:
     """Replace the price list that one knows: the present one, unless one looked long ago."""
     known = 0
@@ -39,14 +67,21 @@ def replace_prices(clients: "Clients", act: "Act", person: "Person") -> None:
         if seen is None or seen.status != 200:
             return
         known = seen.answer["PriceList"]["Version"]
-    taxes = [{"Code": one.code, "Name": one.name, "Rate": str(one.rate)} for one in TAXES]
+    taxes = [{"Code": one.code, "Name": one.name, "Rate": str(one.rate)} for one in taxes_of(act)]
     body = {"Version": known, "Taxes": taxes, "Items": [item_of(act)]}
     clients.repeatedly(act, person, "POST", f"{PRICES}/update", body, merchantId=person.merchant_id)
 
 
+def taxes_of(act: "Act") -> tuple[Tax, ...]:
+    """Return the taxes of an act's price list."""
+    taxes: tuple[Tax, ...] = act.facts.get("taxes", TAXES)
+    return taxes
+
+
 def item_of(act: "Act") -> dict[str, Any]:
     """Return the item of an act's price list, which no other act has."""
-    return {"Code": f"item {act.number}", "Title": "Coffee", "Price": f"{act.number}.00", "TaxCode": "VAT15"}
+    codes = [{"TaxCode": one.code} for one in taxes_of(act)]
+    return {"Code": f"item {act.number}", "Title": "Coffee", "Price": f"{act.number}.00", **(codes or [{}])[0]}
 
 
 def show_prices(clients: "Clients", act: "Act", person: "Person") -> "Seen | None":

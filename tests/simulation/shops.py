@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from tests.simulation import oracle
@@ -10,7 +11,7 @@ from tests.simulation.clients import TENDERS, Seen
 from tests.simulation.payments import minor
 from tests.simulation.scenario import TOWN, Scenario
 from tests.simulation.scenario_script import CASH, OWNER
-from tests.simulation.shop_acts import item_of
+from tests.simulation.shop_acts import item_of, taxes_of
 
 CHANGED, AROUND = 314, 4.0  # an ErrorCode; seconds between two clocks
 IN_CASH = TENDERS[CASH]
@@ -57,7 +58,9 @@ def _last_version(scenario: Scenario, changes: list[Seen], winners: dict[int, se
 
 def _is_of(shown: dict[str, Any], seen: Seen) -> bool:
     (item,) = shown["Items"]
-    return bool(item["Code"] == item_of(seen.act)["Code"] and minor(item["Price"]) == seen.act.number * 100)
+    taxes = [(one["Code"], one["Name"], Decimal(str(one["Rate"]))) for one in shown["Taxes"]]
+    is_item = item["Code"] == item_of(seen.act)["Code"] and minor(item["Price"]) == seen.act.number * 100
+    return bool(is_item and taxes == [(one.code, one.name, one.rate) for one in taxes_of(seen.act)])
 
 
 def drawers_agree(scenario: Scenario) -> Iterator[str]:

@@ -1,24 +1,28 @@
-"""Webhooks that their merchant creates, switches off and on, gives a new secret and deletes, while events are made."""
+"""Webhooks that their merchant creates, changes and deletes while events are made, and events that it sends again."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.scenario_script import OWNER, Script
+from tests.simulation.scenario_script import OWNER, STRANGER, TILLS, Script, soon
 
 if TYPE_CHECKING:
     from tests.simulation.actors import Person
-    from tests.simulation.clients import Clients
+    from tests.simulation.clients import Clients, Seen
     from tests.simulation.scenario import Scenario
     from tests.simulation.scenario_script import Act
 
-SHARE = 0.7  # of the scenarios with webhooks
+SHARE, SHARE_OF_RESENT = 0.7, 0.7  # of the scenarios with webhooks
+SHARE_OF_SPENT, LATE = 0.3, (11_000.0, 40_000.0)  # seconds: after all faults
 THIRD = "https://third.example/"  # its receiver is always up; each webhook has an address of its own
 SOME = ["payment.approved", "reversal.approved"]  # kinds of events
 OF_MERCHANT = "/api/v1/merchant/{merchantId}/webhook"
+OF_EVENT = "/api/v1/merchant/{merchantId}/event"
+SPENT, RESENT_EVENTS, REFUSED = 402, "resent events", frozenset({151, 571, *range(101, 109)})
 CREATE, OFF, ON, ROTATE, DELETE = "create", "off", "on", "rotate", "delete"
 BODIES: Mapping[str, dict[str, Any]] = {OFF: {"State": 0}, ON: {"State": 1}, ROTATE: {"RotateSecret": True}, DELETE: {}}
 AROUND, TAKES = 5.0, 60.0  # seconds: two clocks and an index; an attempt in progress
@@ -70,6 +74,45 @@ def add_changes(script: Script, chance: Random) -> None:
         script.add(chance, at, OWNER, "webhook", name, {**facts, "what": what})
 
 
+def add_resent(script: Script, chance: Random) -> None:
+    """Let the owner send events again, to every webhook or to one, and now and then more than it may on a day."""
+    is_closed = any(act.kind == "close" for act in script.every())
+    if not script.has_webhooks or is_closed or chance.random() >= SHARE_OF_RESENT:
+        return
+    if chance.random() < SHARE_OF_SPENT:
+        script.add(chance, 0, "operator", "spend", facts={"of": RESENT_EVENTS, "left": chance.choice((0, 1, 2))})
+    at = chance.uniform(0, 600)
+    for _ in range(chance.choice((1, 2, 3, 4))):
+        facts: dict[str, Any] = {"which": chance.choice((0, 0, 0, 1, 2)), "to": chance.choice((None, None, 0, 1, 2))}
+        client = chance.choice((*[OWNER] * 5, STRANGER, TILLS[0]))
+        script.add(chance, at, client, "resend", facts={**facts, "signs": "key"})
+        at += chance.choice((0.0, chance.uniform(0, 0.05), soon(chance), chance.uniform(*LATE)))
+
+
+def resend_event(clients: "Clients", act: "Act", person: "Person") -> None:
+    """List the events and send one of the newest again. Others know the IDs of events from their owner."""
+    if person.name == OWNER:
+        seen = list_events(clients, act, person)
+        for one in seen.answer["Events"] if seen and seen.status == 200 else ():
+            webhooks = clients.events.setdefault(one["ID"], [])
+            webhooks += [row["WebhookID"] for row in one["Deliveries"] if row["WebhookID"] not in webhooks]
+    if not clients.events:
+        return
+    event = sorted(clients.events)[-1 - act.facts["which"] % len(clients.events)]
+    webhooks, to = clients.events[event], act.facts["to"]
+    body = {} if to is None or not webhooks else {"WebhookID": webhooks[to % len(webhooks)]}
+    path, place = f"{OF_EVENT}/{{eventId}}/resend", {"merchantId": person.merchant_id, "eventId": event}
+    clients.repeatedly(act, person, "POST", path, body, **place)
+    asked = [seen for seen in clients.seen if seen.act is act and seen.about and not 400 <= seen.status < 500]
+    clients.resent[event, body.get("WebhookID")] += len(asked)
+
+
+def list_events(clients: "Clients", act: "Act", person: "Person") -> "Seen | None":
+    """List the events of the scenario."""
+    body = {"Period": {"From": "2026-03-01"}}
+    return clients.repeatedly(act, person, "POST", f"{OF_EVENT}/list", body, merchantId=person.merchant_id)
+
+
 def change_webhook(clients: "Clients", act: "Act", person: "Person") -> None:
     """Create a webhook, or change it."""
     what, url = act.facts["what"], THIRD + act.label.replace(" ", "-")
@@ -92,7 +135,11 @@ def change_webhook(clients: "Clients", act: "Act", person: "Person") -> None:
         hook.id = hook.id or view["ID"]
 
 
-KINDS: Mapping[str, Callable[["Clients", "Act", "Person"], None]] = {"webhook": change_webhook}
+KINDS: Mapping[str, Callable[["Clients", "Act", "Person"], Any]] = {
+    "webhook": change_webhook,
+    "resend": resend_event,
+    "events": list_events,
+}
 
 
 def changed_webhooks_get_their_events(scenario: "Scenario") -> Iterator[str]:
@@ -104,7 +151,7 @@ def changed_webhooks_get_their_events(scenario: "Scenario") -> Iterator[str]:
         got = {event for _, event, _ in hook.calls}
         for event_id, item in webhooks.made.items():
             is_wanted = not hook.types or item["kind"]["S"] in hook.types
-            if event_id in got and not is_wanted:
+            if event_id in got and not is_wanted and not scenario.clients.resent[event_id, hook.id]:
                 yield f"{event_id} reached a webhook that takes only {hook.types}"
             at = (datetime.fromisoformat(item["at"]["S"]) - scenario.began).total_seconds()  # it may be stored later
             is_new = on_at is not None and on_at + AROUND < at
@@ -148,8 +195,80 @@ def changed_webhooks_are_signed(scenario: "Scenario") -> Iterator[str]:
                 yield f"{event} reached the webhook {hook.id} at {at:.1f} s with {len(signed)} right signatures"
 
 
+def resent_events_arrive(scenario: "Scenario") -> Iterator[str]:
+    """An event that its merchant sends again reaches each webhook that is named, or takes its kind."""
+    webhooks = scenario.webhooks
+    for seen in _resent(scenario) if webhooks else ():
+        assert webhooks is not None
+        event = seen.about or ""
+        if seen.act.client != OWNER and 0 < seen.status < 500 and seen.error not in REFUSED:
+            yield f"{seen.act.name} was answered {seen.status}/{seen.error} about another's event"
+        if seen.status != 200:
+            continue
+        named, kind = seen.body.get("WebhookID"), webhooks.made[event]["kind"]["S"]
+        times = {int(number): webhooks.got[url].get(event, []) for number, url in webhooks.lasting.items()}
+        for hook in _hooks(scenario):
+            on_at, is_wanted = _on_at(hook), named or not hook.types or kind in hook.types
+            if hook.id is not None and on_at is not None and on_at + AROUND < seen.asked_at and is_wanted:
+                times[hook.id] = [at for at, one, _ in hook.calls if one == event]
+        for number in times.keys() & ({named} if named else times.keys()):
+            if not any(at >= seen.asked_at for at in times[number]):
+                yield f"{event} was sent again at {seen.asked_at:.1f} s, and never reached the webhook {number}"
+
+
+def resent_events_have_a_limit(scenario: "Scenario") -> Iterator[str]:
+    """A merchant sends at most 200 events again on a day, and is refused none before."""
+    acts = [act for act in scenario.acts if act.kind == "spend" and act.facts["of"] == RESENT_EVENTS]
+    today = [seen for seen in _resent(scenario) if seen.act.client == OWNER and _is_first_day(scenario, seen)]
+    done = sum(seen.status == 200 for seen in today)
+    if done > scenario.left.get(RESENT_EVENTS, done):
+        yield f"{done} events were sent again, and {scenario.left[RESENT_EVENTS]} were left"
+    for seen in today:
+        before = sum(one.asked_at <= (seen.answered_at or 0) for one in today)
+        if seen.error == SPENT and (not acts or before <= acts[0].facts["left"]):
+            yield f"{seen.act.name} may send no event again, after {before}"
+
+
+def _is_first_day(scenario: "Scenario", seen: "Seen") -> bool:
+    """Return whether a request was made and answered on the day on which the scenario begins, in UTC."""
+    end = scenario.began + timedelta(seconds=(seen.answered_at or seen.asked_at) + AROUND)
+    return end.date() == scenario.began.date()
+
+
+def _resent(scenario: "Scenario") -> "list[Seen]":
+    return [seen for seen in scenario.clients.seen if seen.kind == "resend" and seen.about]
+
+
+def events_are_listed(scenario: "Scenario") -> Iterator[str]:
+    """The last list shows each event once, the newest first, delivered to each webhook that was always on."""
+    webhooks = scenario.webhooks
+    for seen in scenario.clients.seen if webhooks else ():
+        if seen.kind != "events":
+            continue
+        if seen.status != 200:
+            yield f"the last events were answered {seen.status}/{seen.error}"
+            continue
+        assert webhooks is not None
+        rows = seen.answer["Events"]
+        if sorted(row["ID"] for row in rows) != sorted(webhooks.made):
+            yield f"the last list of events has {len(rows)}, and {len(webhooks.made)} were made"
+        if any(after["Timestamp"] > before["Timestamp"] for before, after in pairwise(rows)):
+            yield "the last list of events has another order"
+        for row in rows:
+            states = {str(one["WebhookID"]): one["State"] for one in row["Deliveries"]}
+            if any(states.get(number) != "delivered" for number in webhooks.lasting):
+                yield f"the last list of events shows {row['ID']} as {states}"
+
+
 def _hooks(scenario: "Scenario") -> list[Hook]:
     return list(scenario.clients.hooks.values())
 
 
-RULES = (changed_webhooks_get_their_events, silent_webhooks_get_nothing, changed_webhooks_are_signed)
+RULES = (
+    changed_webhooks_get_their_events,
+    silent_webhooks_get_nothing,
+    changed_webhooks_are_signed,
+    resent_events_arrive,
+    resent_events_have_a_limit,
+    events_are_listed,
+)

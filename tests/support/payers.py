@@ -13,6 +13,7 @@ from typing import Any
 import boto3
 
 from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.schemas.drawer import ReportDrawer
 from chalicelib.services import deliveries, drawers
 from chalicelib.services.linked_cards import link
@@ -87,13 +88,17 @@ class Payer:
         body = {"BasicTran": basic, "Card": {"CardDataInput": {"ReaderData": track}}, "Receipt": self.receipt}
         return self.till.pay({**body, **parts}, now())
 
+    def send_events_to(self, url: str) -> Webhook:
+        """Let the transactions of its merchant make events, and a webhook take them."""
+        wish = {"until": now() + FAR}
+        write_one(update(merchants.key(self.till.merchant.id), "SET #events_until = :until", wish))
+        return a_stored_hook(self.till.merchant.id, url, created_at=now() - FAR, on_since=now() - FAR)
+
     def pay_everywhere(self) -> list[Transaction]:
         """Leave data in every table and object that can hold some; return the payments and reversals."""
         support_events.forget()
         with a_receiver(body=f"thanks {self.email}".encode()) as receiver:
-            hook = a_stored_hook(self.till.merchant.id, receiver.url, created_at=now() - FAR, on_since=now() - FAR)
-            wish = {"until": now() + FAR}
-            write_one(update(merchants.key(self.till.merchant.id), "SET #events_until = :until", wish))
+            hook = self.send_events_to(receiver.url)
             cash = self.pay_cash()
             card = self.swipe()
             part = self.till.give_back(card, now(), Amount="1.00", Description=f"asked by {self.phone}")

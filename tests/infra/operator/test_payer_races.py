@@ -20,13 +20,11 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import mail
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries, outbox, payment_sweep
-from chalicelib.store import events, merchants
-from chalicelib.store.table import update, write_one
+from chalicelib.store import events
 from infra.operator import payer_records
 from tests.support import events as support_events
-from tests.support.events import a_stored_hook
 from tests.support.intercepted_calls import StoppedError, hooked, threads, told
-from tests.support.payers import FAR, Payer, a_picture, now, places_of, stored
+from tests.support.payers import Payer, a_picture, now, places_of, stored
 from tests.support.receivers import a_receiver
 from tests.support.stored import stored_transaction
 
@@ -298,9 +296,7 @@ def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(
     payer = Payer()
     support_events.forget()
     with a_receiver(lambda _: 500, body=f"no, {payer.email}".encode()) as receiver:
-        a_stored_hook(payer.till.merchant.id, receiver.url, created_at=now() - FAR, on_since=now() - FAR)
-        wish = {"until": now() + FAR}
-        write_one(update(merchants.key(payer.till.merchant.id), "SET #events_until = :until", wish))
+        payer.send_events_to(receiver.url)
         payer.pay_cash()
         if is_lost:  # an earlier attempt has stored an answer
             support_events.deliver_all()
@@ -320,6 +316,24 @@ def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(
     assert left == []
     assert len(receiver.calls) >= 2
     assert places_of(payer.planted) == []
+
+
+@one_of_each_share
+def test_an_event_that_begins_between_any_two_writes_of_an_erasure_keeps_no_answer(place: int) -> None:
+    most_writes = 15
+    for number in range(place, 2 * most_writes + 1, SHARE):
+        payer = Payer()
+        support_events.forget()
+        with a_receiver(body=f"thanks, {payer.email}".encode()) as receiver:
+            payer.send_events_to(receiver.url)
+            payer.pay_cash()
+            with around_writes(at(number, support_events.deliver_all)) as written:
+                payer.erase()
+            support_events.deliver_all()
+        with told(number, *written):
+            assert len(written) <= most_writes
+            assert len(receiver.calls) == 1
+            assert places_of(payer.planted) == []
 
 
 def test_an_event_that_is_sent_again_meanwhile_does_not_bring_its_answers_back() -> None:
