@@ -131,7 +131,7 @@ def test_a_request_with_other_content_repeats_no_reversal(change: dict[str, Any]
     ],
 )
 def test_a_reversal_is_partial_below_the_paid_amount_and_says_when_it_takes_the_rest(
-    reversed_minor: int, amount_minor: int, took_rest: bool | None, *, partial: bool
+    reversed_minor: int, amount_minor: int, *, partial: bool, took_rest: bool | None
 ) -> None:
     order = ReversalOrder("A", ReverseMode.RETURN, "{}")
     begun = begin("B", order, a_payment(id="A", reversed_minor=reversed_minor), an_agent(), amount_minor, NOW)
