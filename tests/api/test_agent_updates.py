@@ -120,29 +120,29 @@ def test_a_login_agrees_with_its_agent_after_each_way_to_change_it(shop: Shop) -
     names = {field.name for field in fields(Login)} & {field.name for field in fields(Agent)} - {"email"}
     first, second = (shop.terminal() for _ in range(2))
     agent = shop.agent(State=0, TerminalID=first["ID"])
-    bulk = {"PosBulk": [{"Email": agent["Email"], "State": 0}]}
-    ways = {
-        "create": lambda: http.get(shop.stage, shop.path),
-        "unlock": lambda: update(shop, agent, Unlock=True),
-        "password": lambda: update(shop, agent, Password=NEW_PASSWORD),
-        "terminal": lambda: update(shop, agent, TID=second["Name"]),
-        "bulk": lambda: shop.post(f"{shop.path}/pos/updatebulk", bulk),
-        "state": lambda: update(shop, agent, State=1),
-        "no terminal": lambda: update(shop, agent, TIDNull=True),
-        "e-mail": lambda: update(shop, agent, Email=f"New.{agent['Email']}"),
-    }
-    seen = []
-    for name, way in ways.items():
-        reply = way()
-        of_agent = stored_agent(agent)
-        login = stored_record(agents.login_key(canonical(of_agent.email)))
-        seen.append((of_agent.state, of_agent.terminal_id))
 
-        assert name == "create" or reply.status == 200, reply.text
-        assert {one: getattr(login, one) for one in names} == {one: getattr(of_agent, one) for one in names}, name
-        assert login.agent_id == of_agent.id
-    none, one, two = None, first["ID"], second["ID"]
-    assert seen == [(0, one), (1, one), (1, one), (1, two), (0, two), (1, two), (1, none), (1, none)]
+    def agreed() -> tuple[int, int | None]:
+        stored = stored_agent(agent)
+        login = stored_record(agents.login_key(canonical(stored.email)))
+        assert {one: getattr(login, one) for one in names} == {one: getattr(stored, one) for one in names}
+        assert login.agent_id == stored.id
+        return login.state, login.terminal_id
+
+    seen = [agreed()]
+    single, bulk = f"{shop.path}/pos/{agent['ID']}/update", f"{shop.path}/pos/updatebulk"
+    for path, body in (
+        (single, {"Unlock": True}),
+        (single, {"Password": NEW_PASSWORD}),
+        (single, {"TID": second["Name"]}),
+        (bulk, {"PosBulk": [{"Email": agent["Email"], "State": 0}]}),
+        (single, {"State": 1}),
+        (single, {"TIDNull": True, "Email": f"New.{agent['Email']}"}),
+    ):
+        assert shop.post(path, body).status == 200
+        seen.append(agreed())
+
+    one, two = first["ID"], second["ID"]
+    assert seen == [(0, one), (1, one), (1, one), (1, two), (0, two), (1, two), (1, None)]
 
 
 def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop, agent: dict[str, Any]) -> None:

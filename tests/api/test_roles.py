@@ -81,15 +81,14 @@ def test_who_is_not_let_in_is_answered_401_by_every_endpoint(stage: str, row: Ro
     assert reply.error == expected, reply.text
 
 
+def _of_colleague(row: Row) -> Row:
+    return replace(row, body=lambda world: (row.body(world) or {}) | {"CurrentAccountID": world.colleague.agent.id})
+
+
 def test_no_endpoint_takes_a_current_account_id_other_than_the_callers(stage: str) -> None:
     world = a_world(stage, "administrator")
     takes_it = [row for row in ROWS if (body := endpoint_of(row).body) and "current_account_id" in body.model_fields]
-    other = {"CurrentAccountID": world.colleague.agent.id}
-    answers = {
-        row.name: send(world, replace(row, body=lambda _, row=row: (row.body(world) or {}) | other), key).error
-        for row in takes_it
-        for key in [world.caller.basic_with_key]
-    }
+    answers = {row.name: send(world, _of_colleague(row), world.caller.basic_with_key).error for row in takes_it}
 
     assert len(answers) > len(ENDPOINTS) / 2
     assert {name: answer for name, answer in answers.items() if answer != NOT_THE_CALLER} == {}
