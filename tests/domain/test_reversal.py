@@ -116,6 +116,8 @@ def test_a_request_with_other_content_repeats_no_reversal(change: dict[str, Any]
     stored = a_payment(amount_minor=1230, fingerprint=fingerprint(order, 17), original_id="A", purchases=(LINE,))
 
     assert order.repeats(stored, 17)
+    assert replace(order, purchases=()).repeats(stored, 17)
+    assert order.repeats(replace(stored, receipt=replace(stored.receipt, purchases=())), 17)
     assert not replace(order, **change).repeats(stored, agent_id)
 
 

@@ -165,7 +165,7 @@ def test_a_reversal_that_gave_nothing_back_is_not_counted(phase: Phase) -> None:
     assert [row[2] for row in ask(books, {}).values()] == [0]
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("seed", range(6))
 def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
     books = a_merchant_with_agents()
