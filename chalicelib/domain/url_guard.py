@@ -58,13 +58,13 @@ def may_be_called(url: str, *, is_local: bool) -> bool:
     The local stage also allows http on this machine. Each call checks the addresses of a host name.
     """
     scheme = scheme_of(url)
-    if scheme is None:
-        return False
-    if is_local and is_on_own_machine(url):
+    if scheme and is_local and is_on_own_machine(url):
         return True
+    if scheme != "https":
+        return False
     host = (urlsplit(url).hostname or "").removesuffix(".")
     try:
-        return scheme == "https" and is_public(host)
+        return is_public(host)
     except ValueError:  # a host name
         last_label = host.rpartition(".")[2]
-        return scheme == "https" and last_label != "localhost" and not IPV4_PART.fullmatch(last_label)
+        return last_label != "localhost" and not IPV4_PART.fullmatch(last_label)

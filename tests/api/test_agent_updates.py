@@ -1,4 +1,5 @@
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 
 from chalicelib import clock
 from chalicelib.domain.agent import Agent, Login
+from chalicelib.domain.sign_in import canonical
 from chalicelib.services import agents as service
 from chalicelib.store import agents, audit
 from chalicelib.store.table import read, set_attributes, write_one
@@ -112,6 +114,35 @@ def test_unlock_and_block_together_are_a_contradiction(shop: Shop, agent: dict[s
 
     assert reply.error == (400, 202)
     assert [code for _, code in reply.findings] == [12]
+
+
+def test_a_login_agrees_with_its_agent_after_each_way_to_change_it(shop: Shop) -> None:
+    names = {field.name for field in fields(Login)} & {field.name for field in fields(Agent)} - {"email"}
+    first, second = (shop.terminal() for _ in range(2))
+    agent = shop.agent(State=0, TerminalID=first["ID"])
+
+    def agreed() -> tuple[int, int | None]:
+        stored = stored_agent(agent)
+        login = stored_record(agents.login_key(canonical(stored.email)))
+        assert {one: getattr(login, one) for one in names} == {one: getattr(stored, one) for one in names}
+        assert login.agent_id == stored.id
+        return login.state, login.terminal_id
+
+    seen = [agreed()]
+    single, bulk = f"{shop.path}/pos/{agent['ID']}/update", f"{shop.path}/pos/updatebulk"
+    for path, body in (
+        (single, {"Unlock": True}),
+        (single, {"Password": NEW_PASSWORD}),
+        (single, {"TID": second["Name"]}),
+        (bulk, {"PosBulk": [{"Email": agent["Email"], "State": 0}]}),
+        (single, {"State": 1}),
+        (single, {"TIDNull": True, "Email": f"New.{agent['Email']}"}),
+    ):
+        assert shop.post(path, body).status == 200
+        seen.append(agreed())
+
+    one, two = first["ID"], second["ID"]
+    assert seen == [(0, one), (1, one), (1, one), (1, two), (0, two), (1, two), (1, None)]
 
 
 def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop, agent: dict[str, Any]) -> None:

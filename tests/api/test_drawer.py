@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain import takings
+from chalicelib.domain.answer_size import bytes_in_answer
 from chalicelib.store import audit, drawers
 from infra.bench.client import measure_capacity
 from tests.support.builders import PASSWORD, Shop, a_shop
@@ -188,6 +190,20 @@ def test_a_drawer_has_the_currency_of_the_terminal_or_of_what_was_stored_that_da
     drawer(shop, till, Counted=700)
     assert shop.post(path, {"TID": shop.terminal()["Name"]}).error == (200, 0)
     assert amounts(drawer(shop, till), "CurrencyID", "Cash", "Difference") == ["JPY", "700", "0"]
+
+
+def test_more_drawers_than_an_answer_holds_with_names_and_notes_are_refused(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, note = '"Door"', "日" * 99
+    till, _ = a_till_of(shop, name)
+    drawer(shop, till, Counted=1, Note=note)
+    most = 2 * takings.ROW_BYTES + bytes_in_answer(name) + bytes_in_answer(note)
+    monkeypatch.setattr(takings, "MOST_BYTES", most)
+
+    assert len(listed(shop)) == 1
+    monkeypatch.setattr(takings, "MOST_BYTES", most - 1)
+    assert shop.post(DRAWERS, {}).error == (400, 404)
 
 
 def test_a_drawer_without_terminal_and_currency_can_only_be_read(stage: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.domain.merchant import Merchant
 from chalicelib.settings import settings
 from chalicelib.store import audit, merchants, table
-from chalicelib.store.table import read
+from chalicelib.store.table import read, update, write_one
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop, image, merchant_body, merchant_update
 from tests.support.stored import stored_record
@@ -201,6 +201,16 @@ def test_an_update_from_elsewhere_does_not_move_the_merchant(shop: Shop) -> None
     assert merchant["Phone"] == "+1 212-555-2368"  # it is read with the CountryCode of the request
     changed = {name for name, value in vars(before).items() if getattr(after, name) != value}
     assert changed == {"phone", "version"}
+
+
+@pytest.mark.parametrize(("stored", "after"), [("ZAR", "ZAR"), ("BGN", "BGN"), (None, "ZAR")])
+def test_an_update_leaves_the_currency_and_adds_a_missing_one(shop: Shop, stored: str | None, after: str) -> None:
+    """Countries get other currencies, and older versions knew fewer countries."""
+    change = "SET #currency_id = :currency_id" if stored else "REMOVE #currency_id"
+    write_one(update(merchants.key(shop.id), change, {"currency_id": stored} if stored else {}))
+
+    assert shop.post(f"{shop.path}/update", merchant_update(Name="Other")).status == 200
+    assert stored_record(merchants.key(shop.id)).currency_id == after
 
 
 def test_every_optional_field_of_an_update_is_stored(shop: Shop) -> None:

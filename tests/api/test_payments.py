@@ -117,7 +117,7 @@ def test_texts_that_make_a_page_too_long_are_refused(stage: str) -> None:
             "260314\u30023\uff611",
             "260314\xb73\xb71",
         ),
-        *("260314.3\ufe0f.1", "A\u200b1", "A\x001", "A1\n", "\u202e1A", "A\u2028"),
+        *("260314.3\ufe0f.1", "A\u200b1", "A\x001", "A1\n", "\u202e1A", "A\u2028", "A\u3164", "\u28001"),
     ],
     ids=ascii,
 )

@@ -129,6 +129,8 @@ def test_a_reversal_speaks_the_language_of_its_payment_unless_it_names_one(stage
         answers.append(receipt_of(stage, reversal["TransactionReverseID"]).body["Receipt"]["Subject"])
 
     assert answers == ["Terugbetaling van Demo Store: R 1,00", "Return from Demo Store: R 1.00"]
+    shown = get(stage, f"/api/v1/payment/receipt/{paid}?Lang=en").body["Receipt"]
+    assert (shown["Language"], shown["Subject"][:12]) == ("en", "Receipt from")
 
 
 def test_what_the_till_says_of_taxes_is_printed(stage: str) -> None:

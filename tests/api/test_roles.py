@@ -1,6 +1,7 @@
 """Permissions over HTTP: every endpoint called by every role. An endpoint without a row fails the first test."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +16,7 @@ from tests.support.role_table import (
     AGENT,
     CREDENTIAL_ERRORS,
     CREDENTIALS,
+    NOT_THE_CALLER,
     OK,
     ROLES,
     ROWS,
@@ -77,6 +79,19 @@ def test_who_is_not_let_in_is_answered_401_by_every_endpoint(stage: str, row: Ro
 
     expected = OK if endpoint_of(row).public else (401, CREDENTIAL_ERRORS[who])
     assert reply.error == expected, reply.text
+
+
+def _of_colleague(row: Row) -> Row:
+    return replace(row, body=lambda world: (row.body(world) or {}) | {"CurrentAccountID": world.colleague.agent.id})
+
+
+def test_no_endpoint_takes_a_current_account_id_other_than_the_callers(stage: str) -> None:
+    world = a_world(stage, "administrator")
+    takes_it = [row for row in ROWS if (body := endpoint_of(row).body) and "current_account_id" in body.model_fields]
+    answers = {row.name: send(world, _of_colleague(row), world.caller.basic_with_key).error for row in takes_it}
+
+    assert len(answers) > len(ENDPOINTS) / 2
+    assert {name: answer for name, answer in answers.items() if answer != NOT_THE_CALLER} == {}
 
 
 FOREIGN: dict[str, tuple[str, str]] = {

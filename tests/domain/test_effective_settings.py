@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
 from chalicelib.domain.effective_settings import (
     DEFAULT_FEATURES,
+    DEFAULTS,
     PaymentOption,
     effective,
     effective_printer,
@@ -28,9 +29,12 @@ SETTINGS = st.builds(
     mob_home_url=st.none() | st.text(max_size=3),
     mob_qr_url=st.none() | st.text(max_size=3),
     allow_linked_cards=st.none() | st.integers(0, 3),
+    allow_credit_voucher_reverses=st.none() | st.integers(0, 3),
     service_pay_dashboard=st.none() | st.booleans(),
+    mobile_app_password_store=st.none() | st.booleans(),
     barcode_scanner=st.none() | st.booleans(),
 )
+OTHER_SETTINGS = [name for name in vars(DEFAULTS) if name != "features"]
 
 
 def effective_features(agent: MobileSettings | None, merchant: MobileSettings | None) -> Features:
@@ -56,6 +60,20 @@ def test_a_feature_is_the_agents_own_else_its_merchants_else_the_default(own: Fe
     for name in FLAGS:
         layers = (getattr(layer, name) for layer in (own, above, DEFAULT_FEATURES))
         assert getattr(shown, name) is next(value for value in layers if value is not None)
+
+
+@given(own=SETTINGS, above=SETTINGS)
+def test_a_setting_is_the_agents_own_else_its_merchants_else_the_default_but_no_voucher_is_reversed(
+    own: MobileSettings, above: MobileSettings
+) -> None:
+    shown = effective(own, above)
+
+    for name in OTHER_SETTINGS:
+        layers = [getattr(layer, name) for layer in (own, above, DEFAULTS)]
+        wanted = next((value for value in layers if value is not None), None)
+        assert getattr(shown, name) == (0 if name == "allow_credit_voucher_reverses" else wanted)
+    assert shown.features
+    assert shown.features.barcode_scanner is shown.barcode_scanner
 
 
 @given(own=st.none() | SETTINGS, above=st.none() | SETTINGS)
@@ -98,7 +116,7 @@ def test_a_merchant_inherits_from_nobody() -> None:
 def test_a_merge_changes_only_what_the_request_sets(own: MobileSettings | None, changes: MobileSettings) -> None:
     after = merge_settings(own, changes)
 
-    for name in ("mob_home_url", "allow_linked_cards", "service_pay_dashboard", "barcode_scanner"):
+    for name in OTHER_SETTINGS:
         given_value = getattr(changes, name)
         assert getattr(after, name) == (getattr(own, name, None) if given_value is None else given_value)
     for name in FLAGS:

@@ -117,6 +117,15 @@ def test_a_chips_number_comes_from_its_track_2_equivalent_or_from_its_own_object
     assert emv.card_in(by_objects) == emv.Track2("378282246310005", EXP)
 
 
+@pytest.mark.parametrize(
+    ("service", "has_chip"), [("201", True), ("601", True), ("101", False), ("^", False), ("", False)]
+)
+def test_the_service_code_of_track_1_says_whether_the_card_has_a_chip(service: str, *, has_chip: bool) -> None:
+    track, _ = emv.stripe(f"%B{PAN}^MOKOENA/THANDI^3012{service}?{TRACK2}")
+
+    assert track.has_chip_on_track1 is has_chip
+
+
 @pytest.mark.parametrize("found", [{}, {emv.PAN: b"\x41\x11"}, {emv.EXPIRATION: b"\x30\x12\x31"}])
 def test_a_chip_without_a_card_is_refused(found: dict[int, bytes]) -> None:
     with pytest.raises(MalformedError):

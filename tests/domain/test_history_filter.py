@@ -12,6 +12,7 @@ from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, ReceiptAddresses
 from tests.support.transactions import NOW, ZAR, a_payment
 
@@ -20,6 +21,34 @@ def test_an_entry_stands_in_the_merchants_zone() -> None:
     late = a_payment(created_at=datetime(2028, 2, 28, 22, 30, tzinfo=UTC), gmt=2)
 
     assert entry_of(late).at == datetime(2028, 2, 29, 0, 30)  # noqa: DTZ001  the merchant's own
+
+
+def test_an_entry_says_all_that_its_transaction_says() -> None:
+    reversal = replace(
+        a_payment(
+            phase=Phase.REVERSAL_APPROVED,
+            original_id="A",
+            reverse_mode=2,
+            ext_id="Order-77",
+            original_invoice="INV-4",
+            original_agent=18,
+            rrn="603112345678",
+            approval_code="A1B2C3",
+            description="Coffee",
+            reverse_invoice="RET-9",
+            receipt=ReceiptAddresses(("ann@home.example",), ()),
+            client_product_code="CAFE-9",
+            tax_amounts=(TaxAmount("VAT", "VAT", Decimal(15), 1230, 160),),
+        ),
+        card=CardDetails("MASTERCARD", "555555", "4444", "1230", "MOKOENA/THANDI"),
+    )
+    entry, payment = entry_of(reversal), entry_of(a_payment())
+    empty = HistoryEntry("", entry.at, entry.counter, 0)
+    same = {name for name in vars(empty) if getattr(entry, name) == getattr(empty, name)}
+
+    assert same == {"at", "counter", "taken_minor"}
+    assert (payment.taken_minor, payment.counter.reverse_mode, entry.counter.reverse_mode) == (1230, 0, 2)
+    assert (entry.client_product_code, entry.original_id, entry.original_agent) == ("CAFE-9", "A", 18)
 
 
 def test_an_offline_payment_stands_where_it_was_taken_and_never_in_the_future() -> None:

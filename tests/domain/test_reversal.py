@@ -15,15 +15,17 @@ from chalicelib.domain.reversal import (
     ReversalOrder,
     ReverseMode,
     SentCard,
+    begin,
     check_card,
     content_identity,
     fingerprint,
     sent_card,
 )
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import InputType, Purchase, Transaction
+from tests.support.builders import an_agent
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
-from tests.support.transactions import a_payment
+from tests.support.transactions import NOW, a_payment
 
 ORIGINAL = a_payment(gmt=2)
 instants = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  hypothesis adds the zone
@@ -89,6 +91,54 @@ def test_a_reversal_of_the_version_before_is_recognised(amount: Decimal | None) 
     assert order.repeats(stored, 17)
     assert replace(order, amount=Decimal("12.3"), currency=None).repeats(stored, 17)
     assert not replace(order, amount=Decimal("12.31")).repeats(stored, 17)
+
+
+LINE = Purchase("Coffee", Decimal("12.30"), Decimal(1))
+
+
+@pytest.mark.parametrize(
+    ("change", "agent_id"),
+    [
+        ({"original_id": "B"}, 17),
+        ({"mode": ReverseMode.CANCEL}, 17),
+        ({"amount": Decimal("12.29")}, 17),
+        ({"currency": "USD"}, 17),
+        ({"purchases": (replace(LINE, title="Tea"),)}, 17),
+        ({"purchases": (replace(LINE, price=Decimal("12.29")),)}, 17),
+        ({"purchases": (replace(LINE, quantity=Decimal(2)),)}, 17),
+        ({"purchases": (LINE, LINE)}, 17),
+        ({}, 18),
+    ],
+    ids=str,
+)
+def test_a_request_with_other_content_repeats_no_reversal(change: dict[str, Any], agent_id: int) -> None:
+    order = ReversalOrder("A", ReverseMode.RETURN, "{}", Decimal("12.30"), "ZAR", purchases=(LINE,))
+    stored = a_payment(amount_minor=1230, fingerprint=fingerprint(order, 17), original_id="A", purchases=(LINE,))
+
+    assert order.repeats(stored, 17)
+    assert replace(order, purchases=()).repeats(stored, 17)
+    assert order.repeats(replace(stored, receipt=replace(stored.receipt, purchases=())), 17)
+    assert not replace(order, **change).repeats(stored, agent_id)
+
+
+@pytest.mark.parametrize(
+    ("reversed_minor", "amount_minor", "partial", "took_rest"),
+    [
+        (0, 1, True, None),
+        (0, 1229, True, None),
+        (0, 1230, False, True),
+        (1, 1228, True, None),
+        (1, 1229, True, True),
+        (1229, 1, True, True),
+    ],
+)
+def test_a_reversal_is_partial_below_the_paid_amount_and_says_when_it_takes_the_rest(
+    reversed_minor: int, amount_minor: int, *, partial: bool, took_rest: bool | None
+) -> None:
+    order = ReversalOrder("A", ReverseMode.RETURN, "{}")
+    begun = begin("B", order, a_payment(id="A", reversed_minor=reversed_minor), an_agent(), amount_minor, NOW)
+
+    assert (begun.original.partial, begun.original.took_rest) == (partial, took_rest)
 
 
 @pytest.mark.parametrize("time", [None, "", "  ", "0001-01-01T00:00:00", "0001-01-01T00:00:00Z"])

@@ -136,6 +136,19 @@ def test_a_payment_just_before_the_deadline_keeps_its_half_minute() -> None:
     assert steps.due_at(late, late.created_at) == late.created_at + 30 * SECOND
 
 
+@pytest.mark.parametrize(
+    ("of_deadline", "held_for"),
+    [(-60, 5), (-1, 5), (0, 0), (1, 1), (4, 4), (5, 5), (6, 5), (900, 5)],
+)
+def test_a_claim_lasts_five_seconds_and_none_from_before_the_deadline_holds_after_it(
+    of_deadline: int, held_for: int
+) -> None:
+    payment = sent(phase=Phase.UNKNOWN)
+    now = payment.deadline + of_deadline * SECOND
+
+    assert now - steps.claims_hold_since(payment, now) == held_for * SECOND
+
+
 def test_not_found_counts_when_nothing_can_be_on_its_way_any_more() -> None:
     quiet = timedelta(seconds=60)
 

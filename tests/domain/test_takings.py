@@ -9,6 +9,7 @@ import pytest
 from chalicelib.domain import takings
 from chalicelib.domain.counters import CounterKey
 from chalicelib.domain.takings import Moved, check_size, takings_of
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.errors import ErrorCode, ServiceError
 
 DAY = date(2026, 3, 14)
@@ -67,9 +68,12 @@ def test_more_rows_than_an_answer_holds_are_refused(monkeypatch: pytest.MonkeyPa
     rows = [replace(PAID, hour=hour) for hour in range(24)]
 
     assert len(takings_of(rows).rows) == 24
-    with pytest.raises(ServiceError) as refused:
-        takings_of([*rows, replace(PAID, day=date(2026, 3, 15))])
-    assert refused.value.error is ErrorCode.PERIOD_TOO_LONG
+    taxed = replace(rows[0], taxes=(TaxAmount("VAT", "VAT", Decimal(15), 2460, 321),))
+    for more in ([*rows, replace(PAID, day=date(2026, 3, 15))], [*rows[1:], taxed]):
+        with pytest.raises(ServiceError) as refused:
+            takings_of(more)
+        assert refused.value.error is ErrorCode.PERIOD_TOO_LONG
+    assert len(takings_of([*rows[2:], taxed]).rows) == 23
 
 
 def test_longer_names_than_an_answer_holds_are_refused() -> None:

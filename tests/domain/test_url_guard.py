@@ -75,7 +75,7 @@ def test_a_webhook_may_be_on_this_machine_on_the_local_stage_alone(url: str) -> 
         ),
         *("http://127.0.0.2/", "http://10.0.0.1/", "http://[::1]/", "http://0.0.0.0/", "http://localhost.example/"),
         *("https://shop.example\n/", "https://shop.example/\r\nHost: other", "https://shop.example\\@10.0.0.1/"),
-        "http://127.0.0.1@shop.example/",
+        *("http://127.0.0.1@shop.example/", "http://user@localhost/", "http://localhost:0/"),
         *("https://167772161/", "https://0x0a000001/", "https://0xa.1/", "https://10.1/", "https://shop.0x/"),
         *("https://127.0.0.1./", "https://localhost./", "https://shop.localhost/", "https://012.0.0.1/"),
     ],

@@ -52,10 +52,11 @@ def test_a_webhook_takes_its_kinds_while_it_is_on() -> None:
 
 def test_a_slow_answer_is_noted_until_a_quick_one_comes_and_failures_until_a_success() -> None:
     slow = deliveries.after_attempt(a_hook(), SLOW, NOW)
-    refused = deliveries.after_attempt(slow, REFUSED, NOW + HOUR)
+    again = deliveries.after_attempt(slow, SLOW, NOW + HOUR / 2)
+    refused = deliveries.after_attempt(again, REFUSED, NOW + HOUR)
     fine = deliveries.after_attempt(refused, TAKEN, NOW + 2 * HOUR)
 
-    assert (slow.slow_since, slow.failing_since) == (NOW, NOW)
+    assert [(one.slow_since, one.failing_since) for one in (slow, again)] == [(NOW, NOW)] * 2
     assert (refused.slow_since, refused.failing_since) == (None, NOW)
     assert (fine.slow_since, fine.failing_since) == (None, None)
 

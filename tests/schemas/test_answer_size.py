@@ -102,6 +102,27 @@ def test_texts_that_one_may_send_alone_are_accepted(payment: Transaction) -> Non
         check_size(a_payment(**alone))
 
 
+@pytest.mark.parametrize(
+    ("description", "ext_tran_data", "original", "named"),
+    [
+        (1000, 2900, None, "description"),
+        (1000, 3100, None, "ext_tran_data"),
+        (2000, 0, None, "description"),
+        (0, 6000, None, "ext_tran_data"),
+        (1000, 3100, a_payment(), "description"),
+    ],
+    ids=lambda value: "reversal" if isinstance(value, Transaction) else None,
+)
+def test_the_longest_text_of_the_request_is_named_and_a_reversal_has_only_its_reason(
+    description: int, ext_tran_data: int, original: Transaction | None, named: str
+) -> None:
+    texts = {"description": "\x01" * description or None, "ext_tran_data": "\x01" * ext_tran_data or None}
+    with pytest.raises(ServiceError) as refused:
+        check_size(a_payment(**texts), original)
+
+    assert [finding.field for finding in refused.value.validations] == [named]
+
+
 def test_a_record_from_before_the_limit_is_listed_with_cut_texts_and_shown_whole_by_its_id() -> None:
     old = a_payment(
         description="\x01" * 1024,

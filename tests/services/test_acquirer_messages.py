@@ -28,7 +28,7 @@ from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, is_due, kept
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("moto")
+pytestmark = pytest.mark.usefixtures("engine")
 
 Patch = pytest.MonkeyPatch
 LOST, UNUSABLE = failing(AnswerLostError()), failing(UnusableAnswerError())

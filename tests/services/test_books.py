@@ -72,9 +72,9 @@ def takings_in_accounts(
 
 
 @pytest.fixture
-def year(moto: None) -> Books:
+def year(engine: str) -> Books:
     """A merchant with payments and reversals of three tills over a year."""
-    del moto
+    del engine
     books = a_merchant_with_agents(count=3)
     fill(books, 60, NOW, seed=32)
     return books
@@ -130,8 +130,8 @@ def test_a_day_is_equal_to_the_byte_until_something_is_added(year: Books, form: 
     assert export(year, form, day) != first
 
 
-def test_a_day_ends_in_the_merchants_zone(moto: None) -> None:
-    del moto
+def test_a_day_ends_in_the_merchants_zone(engine: str) -> None:
+    del engine
     books = a_merchant_with_agents(gmt=14)
     last = datetime(2028, 3, 9, 9, 59, 59, tzinfo=UTC)  # 23:59:59 there
     books.record(paid(books, books.agents[0], last))
@@ -162,8 +162,8 @@ def test_a_journal_too_large_to_read_is_refused(year: Books, monkeypatch: pytest
     assert refusal.value.error is ErrorCode.PERIOD_TOO_LONG
 
 
-def test_kinds_of_card_are_one_entry_and_every_other_tender_has_its_own(moto: None) -> None:
-    del moto
+def test_kinds_of_card_are_one_entry_and_every_other_tender_has_its_own(engine: str) -> None:
+    del engine
     books = a_merchant_with_agents()
     kinds = {
         InputType.CHIP: "SANDBOX",

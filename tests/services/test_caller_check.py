@@ -121,6 +121,13 @@ def test_the_options_are_what_agent_and_merchant_enable() -> None:
     assert {number: codes.get(number) for number in (8, 9, 10)} == {8: "PREPAID", 9: "CREDIT", 10: None}
 
 
+def test_a_stage_without_a_card_acquirer_offers_the_other_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.gateways.acquirers.codes", tuple)
+    answer = _ask(an_account())
+
+    assert [option.acquirer_code for option in answer.payment_options] == ["CASH"]
+
+
 def test_an_account_asks_once_in_ten_minutes() -> None:
     account = an_account()
     _ask(account)

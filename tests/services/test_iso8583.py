@@ -13,7 +13,7 @@ from tests.support.cards import PAN, a_card_body, chip_data
 from tests.support.tills import MINUTE, Till, a_till
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("moto")
+pytestmark = pytest.mark.usefixtures("engine")
 
 
 @pytest.fixture

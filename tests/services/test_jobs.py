@@ -15,7 +15,7 @@ from tests.support.cards import a_card_body
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
 
-pytestmark = pytest.mark.usefixtures("moto")
+pytestmark = pytest.mark.usefixtures("engine")
 EVENT: dict[str, Any] = {
     "version": "0",
     "account": "1",

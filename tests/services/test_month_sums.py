@@ -92,7 +92,7 @@ def test_every_list_is_exact_while_time_passes_and_much_comes_late(exact_engine:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.usefixtures("moto", "busy")
+@pytest.mark.usefixtures("engine", "busy")
 def test_between_any_two_calls_of_a_list_something_else_may_be_written(seed: int) -> None:
     books = a_merchant_with_agents(count=2)
     for number in range(6):

@@ -92,7 +92,7 @@ def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.cache_clear()
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None:
     entries = receipts_for(
         wanted(a_sale(), Email="A@shop.example", Emails=["b@shop.example", "a@shop.example"], Phone=NUMBER), a_moment()
@@ -104,18 +104,18 @@ def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None
     ]
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_who_wants_no_receipt_gets_none() -> None:
     assert receipts_for(wanted(a_sale()), a_moment()) == []
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.SENT, Phase.UNKNOWN, Phase.REJECTED])
 def test_what_took_no_money_has_no_receipt(phase: Phase) -> None:
     assert receipts_for(wanted(a_sale(phase=phase), Email=an_email()), a_moment()) == []
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("sent", "retries"), [({}, 3), ({"RetryNum": 0}, 0), ({"RetryNum": 7}, 7)])
 def test_the_request_says_how_often_a_receipt_is_tried_again(sent: dict[str, int], retries: int) -> None:
     (entry,) = receipts_for(wanted(a_sale(), Email=an_email(), **sent), a_moment())
@@ -165,7 +165,7 @@ def test_a_sweep_sends_what_the_stream_did_not() -> None:
     assert now_kept(receipt_kept).sent_at
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> None:
     first, second = an_email(), an_email()
     broken.append(second)
@@ -178,7 +178,7 @@ def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> 
     assert now_kept(entry).sent_at
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> None:
     entry = kept(an_entry(retries=2))
     broken.extend(entry.to)
@@ -190,7 +190,7 @@ def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> N
     assert (found.attempts, found.given_up_at is None, found.due_at) == (3, False, None)
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_an_entry_that_kills_its_holders_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_runner, "time", SimpleNamespace(monotonic=lambda: 0.0))
     entry = kept(an_entry(retries=1))
@@ -204,7 +204,7 @@ def test_an_entry_that_kills_its_holders_is_given_up_too(monkeypatch: pytest.Mon
     assert now_kept(entry).given_up_at == now
 
 
-@pytest.mark.usefixtures("moto", "no_sender")
+@pytest.mark.usefixtures("engine", "no_sender")
 @pytest.mark.parametrize(("channel", "to"), [(EMAIL, "a@shop.example"), (SMS, "+27829870009")])
 def test_a_stage_without_a_sender_gives_up_and_logs(channel: str, to: str, capsys: pytest.CaptureFixture[str]) -> None:
     entry = kept(an_entry(channel=channel, to=(to,)))
@@ -217,7 +217,7 @@ def test_a_stage_without_a_sender_gives_up_and_logs(channel: str, to: str, capsy
     assert messages(to) == []
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,7 +235,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
     assert entry.to[0] not in log
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "receipt_of", failing(ZeroDivisionError()))
     now = a_moment()
@@ -247,7 +247,7 @@ def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.Mo
     assert now_kept(entries[0]).due_at == now + timedelta(minutes=1)
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
     entries = [kept(an_entry(created_at=now)) for _ in range(4)]
@@ -265,7 +265,7 @@ def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch:
     assert [now_kept(entry).due_at for entry in entries[2:]] == [now + timedelta(minutes=1)] * 2
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_a_sweep_sends_no_more_than_it_may_the_longest_due_first() -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment + timedelta(seconds=number))) for number in (3, 0, 2, 1)]
@@ -276,7 +276,7 @@ def test_a_sweep_sends_no_more_than_it_may_the_longest_due_first() -> None:
     assert [len(mails(entry.to[0])) for entry in entries] == [0, 1, 1, 1]
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_short_messages_do_not_wait_for_the_mails_before_them() -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment)) for _ in range(3)]

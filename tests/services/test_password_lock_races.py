@@ -22,7 +22,8 @@ from tests.support.interleaving import Turns
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 AT_ONCE = 50
 
-pytestmark = pytest.mark.usefixtures("dynamodb_local")
+on_both_engines = pytest.mark.usefixtures("engine")
+on_dynamodb_local = pytest.mark.usefixtures("dynamodb_local")  # threads, or costs
 
 
 @pytest.fixture
@@ -80,6 +81,7 @@ def _right_after(
     return result  # type: ignore[no-any-return]
 
 
+@on_both_engines
 @pytest.mark.parametrize("sign_in", WAYS)
 def test_the_eleventh_verification_that_finishes_is_refused_though_it_began_before_the_lock_and_is_right(
     account: Account, monkeypatch: pytest.MonkeyPatch, sign_in: SignsIn
@@ -92,11 +94,13 @@ def test_the_eleventh_verification_that_finishes_is_refused_though_it_began_befo
     assert account.login.locked_until == NOW + LOCK_FOR
 
 
+@on_both_engines
 def test_the_tenth_verification_that_finishes_may_be_right(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _right_after(monkeypatch, account, lambda: guess(account, LOCK_AFTER - 1, NOW), _by_header) is None
     assert account.login.failed_attempts == 0
 
 
+@on_both_engines
 def test_a_blocked_agents_right_password_looks_wrong_after_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = an_account(state=0)
 
@@ -106,6 +110,7 @@ def test_a_blocked_agents_right_password_looks_wrong_after_the_lock(monkeypatch:
     )
 
 
+@on_both_engines
 def test_a_right_password_that_was_refused_is_not_rehashed(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     weak = passwords.hasher().__class__(1, 8192, 1).hash(PASSWORD)
     account.set_on_login(password_hash=weak)
@@ -114,6 +119,7 @@ def test_a_right_password_that_was_refused_is_not_rehashed(account: Account, mon
     assert account.login.password_hash == weak
 
 
+@on_dynamodb_local
 def test_of_fifty_guesses_at_once_ten_are_counted_and_the_right_one_among_the_last_is_refused(
     account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +154,7 @@ def test_of_fifty_guesses_at_once_ten_are_counted_and_the_right_one_among_the_la
     assert (account.login.failed_attempts, account.login.locked_until) == (LOCK_AFTER, NOW + LOCK_FOR)
 
 
+@on_both_engines
 @pytest.mark.parametrize("seed", range(20))
 def test_in_any_order_a_right_password_lets_in_only_before_the_tenth_failure(account: Account, seed: int) -> None:
     order: list[ErrorCode | None] = []

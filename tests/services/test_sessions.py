@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
@@ -19,8 +19,8 @@ NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 pytestmark = pytest.mark.usefixtures("engine")
 
 
-def _sign_in(account: Account, password: str = PASSWORD) -> Secret:
-    return sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": password}), NOW)
+def _sign_in(account: Account, password: str = PASSWORD, at: datetime = NOW) -> Secret:
+    return sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": password}), at)
 
 
 def _refusal(account: Account, password: str = PASSWORD) -> ErrorCode | None:
@@ -56,9 +56,10 @@ def test_the_id_of_a_session_is_kept_nowhere() -> None:
 
 def test_signing_in_is_noted_each_time() -> None:
     account = an_account()
-    _sign_in(account)
+    for at in (NOW, NOW + timedelta(minutes=1)):
+        _sign_in(account, at=at)
 
-    assert account.login.last_logon == NOW
+        assert account.login.last_logon == at
 
 
 def test_nothing_but_the_password_is_exchanged() -> None:

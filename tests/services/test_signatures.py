@@ -24,7 +24,8 @@ from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, Till, a_till, is_due, kept
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("dynamodb_local")
+on_both_engines = pytest.mark.usefixtures("engine")
+on_dynamodb_local = pytest.mark.usefixtures("dynamodb_local")  # threads, or costs
 
 
 def owing(till: Till, **parts: Any) -> tuple[dict[str, Any], Transaction]:
@@ -56,6 +57,7 @@ def first_of(hook_at: str, meanwhile: Callable[[], Any]) -> Callable[[str, str],
     return hook
 
 
+@on_dynamodb_local
 def test_sixteen_deliveries_at_once_are_one_and_every_answer_is_true() -> None:
     till = a_till()
     body, payment = owing(till)
@@ -72,6 +74,7 @@ def test_sixteen_deliveries_at_once_are_one_and_every_answer_is_true() -> None:
     assert is_receipted(payment)
 
 
+@on_both_engines
 def test_of_two_deliveries_the_first_that_is_stored_counts() -> None:
     till = a_till()
     body, payment = owing(till)
@@ -84,6 +87,7 @@ def test_of_two_deliveries_the_first_that_is_stored_counts() -> None:
     assert answer == other[0] == kept(payment.id)
 
 
+@on_both_engines
 @pytest.mark.parametrize("single_step", [True, False])
 def test_the_sweep_at_the_deadline_takes_no_signature_away(*, single_step: bool) -> None:
     till = a_till()
@@ -97,10 +101,12 @@ def test_the_sweep_at_the_deadline_takes_no_signature_away(*, single_step: bool)
     stored = kept(payment.id)
     assert stored == answer
     assert not replayed
+    assert not is_receipted(payment)
     assert (stored.phase, stored.owes_signature) == (Phase.APPROVED, False)
     assert not is_due(payment.id, at + MINUTE)
 
 
+@on_both_engines
 def test_a_sweep_that_read_the_payment_before_its_delivery_changes_nothing() -> None:
     till = a_till()
     body, read_before = owing(till)
@@ -113,6 +119,7 @@ def test_a_sweep_that_read_the_payment_before_its_delivery_changes_nothing() -> 
     assert after.pictures.signature_key
 
 
+@on_both_engines
 def test_a_delivery_and_a_reversal_at_once_both_count() -> None:
     till = a_till()
     body, payment = owing(till)
@@ -125,6 +132,7 @@ def test_a_delivery_and_a_reversal_at_once_both_count() -> None:
     assert (stored.reversals.amount_minor, stored.reversals.count, stored.owes_signature) == (100, 1, False)
 
 
+@on_both_engines
 @pytest.mark.parametrize("at", [NOW + MINUTE, None], ids=["in time", "after the Deadline"])
 def test_a_delivery_that_stops_at_any_call_is_made_good_by_the_next(at: datetime | None) -> None:
     till = a_till()
@@ -149,6 +157,7 @@ def test_a_delivery_that_stops_at_any_call_is_made_good_by_the_next(at: datetime
                 assert till.submit(signed(body), moment)[1]
 
 
+@on_both_engines
 def test_an_unknown_payment_takes_its_signature_once_it_is_resolved() -> None:
     till = a_till()
     body = a_card_body("10.68", AcqTran={"ForceSignatureRequirement": True})
@@ -159,6 +168,7 @@ def test_an_unknown_payment_takes_its_signature_once_it_is_resolved() -> None:
     assert (answer.phase, answer.owes_signature, replayed) == (Phase.APPROVED, False, False)
 
 
+@on_dynamodb_local
 def test_a_delivery_is_one_transaction_with_its_entries_and_a_replay_none() -> None:
     till = a_till()
     body = a_card_body("10.08")

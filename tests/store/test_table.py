@@ -1,5 +1,6 @@
 """Items, conditions and pages of the tables, and what becomes of a failed write."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -30,6 +31,8 @@ from chalicelib.store import aws_retries, table, transactions, webhooks
 from chalicelib.store.aws_retries import ATTEMPTS
 from chalicelib.store.table import (
     AlreadyExistsError,
+    UnreadableError,
+    Write,
     attribute_names,
     client,
     commit,
@@ -39,6 +42,7 @@ from chalicelib.store.table import (
     read_all,
     set_attributes,
     value_of,
+    write_one,
 )
 from chalicelib.web import refuse
 from tests.support.accounts import a_stored_merchant
@@ -61,13 +65,13 @@ def cancelled(*codes: str) -> RefusedError:
     return RefusedError("TransactWriteItems", "TransactionCanceledException", reasons=codes)
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception) -> list[Exception]:
+def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception, of: str = "TransactWriteItems") -> list[Exception]:
     """Let the client's transactions fail in this order and then work; return the failures that are left."""
     left = list(failures)
     really = client().call
 
     def call(operation: str, **parameters: Any) -> Any:
-        if left and operation == "TransactWriteItems":
+        if left and operation == of:
             raise left.pop(0)
         return really(operation, **parameters)
 
@@ -147,14 +151,34 @@ def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("moto")
-@pytest.mark.parametrize("reasons", [(), ("None", "ValidationError")])
-def test_a_defect_of_ours_is_not_called_an_outage(monkeypatch: pytest.MonkeyPatch, reasons: tuple[str, ...]) -> None:
-    code, large = "TransactionCanceledException", "Item size to update has exceeded the maximum allowed size"
-    code = code if reasons else "ValidationException"
-    failing(monkeypatch, RefusedError("TransactWriteItems", code, message=large, reasons=reasons))
+@pytest.mark.parametrize(
+    ("write", "code", "reasons"),
+    [
+        (commit, "TransactionCanceledException", ("None", "ValidationError")),
+        (commit, "ValidationException", ()),
+        (write_one, "ValidationException", ()),
+    ],
+)
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        ("Item size to update has exceeded the maximum allowed size", RefusedError),
+        ("An operand in the update expression has an incorrect data type", UnreadableError),
+    ],
+)
+def test_a_defect_of_ours_is_not_called_an_outage_but_an_unreadable_record_is(  # noqa: PLR0913, PLR0917  a table
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Write], object],
+    code: str,
+    reasons: tuple[str, ...],
+    message: str,
+    error: type[Exception],
+) -> None:
+    operation = "TransactWriteItems" if write is commit else "PutItem"
+    failing(monkeypatch, RefusedError(operation, code, message=message, reasons=reasons), of=operation)
 
-    with pytest.raises(RefusedError):
-        transactions.record(a_payment())
+    with pytest.raises(error):
+        write(put_new("transactions", a_payment(), "id"))
 
 
 @pytest.mark.usefixtures("impatient", "engine")

@@ -1,8 +1,11 @@
 """Conditions of the steps of transactions, one write at a time."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,9 +15,9 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
 from chalicelib.store import transactions
-from chalicelib.store.table import Write, commit, set_attributes, update, write_one
+from chalicelib.store.table import Write, commit, read_item, set_attributes, update, write_one
 from tests.support.stored import stored_transaction
-from tests.support.tills import SECOND
+from tests.support.tills import MINUTE, SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -154,13 +157,48 @@ def test_a_return_without_a_key_is_not_stored_after_another_one() -> None:
         transactions.reserve(seen, late, follows_latest=True)
 
 
-def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed() -> None:
+@pytest.mark.parametrize("end", [steps.not_attempted, partial(steps.unanswered, now=NOW + MINUTE)])
+@pytest.mark.parametrize("is_claimed", [False, True])
+def test_a_request_of_a_return_ends_as_nothing_attempted_or_unanswered_unless_it_was_claimed(
+    end: Callable[[Transaction], Transaction], *, is_claimed: bool
+) -> None:
     returning = requested(recorded(), 300)
-    assert transactions.claim(returning, NOW + SECOND)
-    with pytest.raises(transactions.PhaseChangedError):
-        transactions.store_step(returning, steps.not_attempted(returning), NOW + SECOND)
+    assert not is_claimed or transactions.claim(returning, NOW + SECOND)
 
-    assert transactions.get(returning.id) is not None
+    with pytest.raises(transactions.PhaseChangedError) if is_claimed else nullcontext():
+        transactions.store_step(returning, end(returning), NOW + MINUTE)
+
+    expected = replace(returning, claimed_at=NOW + SECOND) if is_claimed else end(returning)
+    after = stored_transaction(returning.id)
+    assert (after.phase, after.claimed_at) == (expected.phase, expected.claimed_at)
+
+
+@pytest.mark.parametrize(
+    ("phase", "changes", "is_right"),
+    [
+        (Phase.UNKNOWN, {}, True),
+        (Phase.UNKNOWN, {"due_at": (NOW + MINUTE).isoformat()}, True),
+        (Phase.UNKNOWN, {"due_at": None}, False),
+        (Phase.UNKNOWN, {"due_shard": None}, False),
+        (Phase.UNKNOWN, {"due_shard": "elsewhere#0"}, False),
+        (Phase.UNKNOWN, {"due_at": "tomorrow"}, False),
+        (Phase.UNKNOWN, {"due_at": "2026-03-14T09:26:53"}, False),
+        (Phase.APPROVED, {"due_at": None, "due_shard": None}, True),
+        (Phase.APPROVED, {}, False),
+        (Phase.APPROVED, {"due_shard": None}, False),
+        (Phase.APPROVED, {"due_at": None}, False),
+    ],
+)
+def test_an_item_that_is_due_in_its_right_place_or_not_at_all_is_left(
+    phase: Phase, changes: dict[str, str | None], *, is_right: bool
+) -> None:
+    payment = a_payment(input_type=InputType.CHIP, acquirer="SANDBOX", phase=Phase.UNKNOWN)
+    transactions.record(payment)
+    payment, item = replace(payment, phase=phase), read_item(transactions.key(payment.id))
+    placed = {name: item[name]["S"] for name in ("due_shard", "due_at")} | changes
+    found: dict[str, Any] = {name: {"S": text} for name, text in placed.items() if text}
+
+    assert (transactions.listed_as_due(payment, found, NOW) is None) is is_right
 
 
 def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> None:

@@ -23,7 +23,7 @@ from tests.support.http import Reply, call, post
 from tests.support.transactions import a_body
 
 Answer = tuple[int, int]  # HTTP status, ErrorCode
-OK, ROLE_MAY_NOT = (200, 0), (403, 151)
+OK, ROLE_MAY_NOT, NOT_THE_CALLER = (200, 0), (403, 151), (403, 152)
 MERCHANT, AGENT, BRANCH, PRODUCT, TRANSACTION = (404, 561), (404, 563), (404, 565), (404, 567), (404, 568)
 INVALID = (400, 202)  # a system user has no history of its own: it names an account
 ELSEWHERE = (409, 303)  # a cash payment is reversed at the other endpoint: this error means that the role may reverse
