@@ -240,7 +240,7 @@ export class Tab {
       crypto: { randomUUID: () => this.#drawn(), getRandomValues: (bytes) => bytes.fill(this.draw()) },
       setTimeout: timer(false), setInterval: timer(true), clearTimeout: (id) => this.clock.clear(id), clearInterval: (id) => this.clock.clear(id),
       performance: { now: () => this.clock.now }, Date: TabDate, AbortController: Patience, scrollTo() {}, scrollY: 0, FormData: FakeFormData, ResizeObserver: observer, MutationObserver: observer,
-      print: () => this.left.push("the printer"), open: (url) => this.left.push(url), isSecureContext: true, getSelection: () => ({ selectAllChildren() {} }), Event: class { constructor(type, fields) { Object.assign(this, fields, { type }); } },
+      print: () => this.left.push("the printer"), open: (url) => this.left.push(url), isSecureContext: !this.given.isInsecure, getSelection: () => ({ selectAllChildren() {} }), Event: class { constructor(type, fields) { Object.assign(this, fields, { type }); } },
       globalThis: { indexedDB: this.given.indexedDB }, requestAnimationFrame: undefined, cancelAnimationFrame: undefined,
     };
     this.load = modules(globals, this.page);

@@ -112,7 +112,7 @@ export async function aTill({ me = CASHIER, hash = "", sales = [], isTold = fals
   await store.remember({ device, account, ...(me && { session: { token: shop.sign(me), me: { ...me, Today: "2026-11-20" }, agent: me.AgentID, gmt: me.GMT } }), ...facts });
   for (const sale of sales) await store.take(sale.id, () => sale);
   if (isTold) await store.remember({ basket: { agent: me.AgentID, lines: [], off: null, figures: "", description: "", receiptTo: "", customer: "", id: sales[0].id } });
-  const tab = new Tab("till", (request) => (tab.isOffline ? null : shop.answer(request)), { hash, session, local, skew, globals: { ...globals, indexedDB, navigator: { onLine: isOnline, ...globals.navigator } } });
+  const tab = new Tab("till", (request) => (tab.isOffline ? null : shop.answer(request)), { hash, session, local, skew, globals: { indexedDB, ...globals, navigator: { onLine: isOnline, ...globals.navigator } } });
   Object.assign(tab, { isOffline: !isOnline, shop, store });
   shop.elapsed = () => tab.clock.now;
   await tab.pass(0.1);

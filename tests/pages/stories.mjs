@@ -5,6 +5,7 @@ const MARKS = new Set(["good", "warn", "bad", "none", "minus", "danger", "total"
 const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected"];
 const SHOWN = ["type", "min", "max", "maxlength", "maxLength", "inputmode", "placeholder", "accept", "href", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "lang"];
 
+const ROWS = new Set(["li", "dl", "fieldset"]); // their parts stand in one line
 const AGENTS = [3, 4]; // of the sales
 
 const clean = (text) => text.replace(/\s+/g, " ").trim();
@@ -61,6 +62,7 @@ function linesOf(element) {
   flush();
   const own = marks(element);
   if (["field", "check"].includes(element.getAttribute("class"))) found.splice(0, found.length, found.join(" "));
+  if (ROWS.has(name) && found.length) found.splice(0, found.length, found.join(" / "));
   if (/^h\d$/.test(name) && found.length) found[0] = `${"#".repeat(Number(name[1]))} ${found[0]}`;
   if (own && found.length) found[0] += own;
   return name === "dialog" ? ["dialog:", ...found.map((one) => `  ${one}`)] : found;
@@ -126,6 +128,16 @@ function shortened(lines) {
   return found;
 }
 
+const toldIn = new Map(); // views, by their lines: the story that told each first
+
+// A view that an earlier story told, or else its lines.
+function viewOf(lines, story) {
+  const text = lines.join("\n");
+  if (lines.length > 5 && toldIn.has(text)) return [`  (the view as in: ${toldIn.get(text)})`];
+  toldIn.set(text, story);
+  return lines.map((one) => `  ${one}`);
+}
+
 const keyed = (text) => text?.slice(0, 4);
 
 function requestOf({ method, path, key, token, body }) {
@@ -140,8 +152,9 @@ export class Story {
   #told = [];
   #last = { views: [], others: [], stored: {}, sent: 0, hash: "", left: 0, focus: "", title: "" };
 
-  constructor(tab) {
-    this.tab = tab;
+  constructor(name, tab) {
+    Object.assign(this, { name, tab });
+    files.length = 0;
   }
 
   async #look() {
@@ -151,12 +164,12 @@ export class Story {
     const stored = await storedIn(tab);
     const { hash } = tab.entries.at(-1);
     const next = { views, others, stored, sent: tab.sent.length, hash, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title };
-    const isSame = next.hash.split("?")[0] === last.hash.split("?")[0]; // else the view is another, and all of it is told
+    const isSame = this.#told.length && next.hash.split("?")[0] === last.hash.split("?")[0]; // else the view is another, and all of it is told
     this.#told.push(
       ...tab.sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...tab.left.slice(last.left).map((url) => `left for ${url}`),
       ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),
       ...["hash", "title"].filter((name) => next[name] !== last[name]).map((name) => `${name}: ${next[name]}`),
-      ...shortened(difference(last.others, others)), ...(isSame ? shortened(difference(last.views, views)) : views.map((one) => `  ${one}`)),
+      ...(this.#told.length ? shortened(difference(last.others, others)) : viewOf(others, this.name)), ...(isSame ? shortened(difference(last.views, views)) : viewOf(views, this.name)),
       ...(next.focus !== last.focus ? [next.focus] : []), ...(this.#told.length ? changesOf(last.stored, stored) : []),
     );
     this.#last = next;
@@ -178,7 +191,12 @@ export class Story {
 
   async tell(steps) {
     await this.#look();
-    for (const step of steps) await this.step(step);
+    try {
+      for (const step of steps) await this.step(step);
+    } catch (error) {
+      error.message = `${this.#told.slice(-30).join("\n")}\n${error.message}`;
+      throw error;
+    }
     return `${this.#told.join("\n")}\n`;
   }
 }
