@@ -321,7 +321,11 @@ export class Tab {
     if (element.type === "checkbox") this.fire(element, "change");
     if (element.localName === "a" && element.href.startsWith("#")) this.go(element.href);
     const form = element.localName === "button" && element.type === "submit" && element.closest("form");
-    if (form && this.fire(form, "submit")) this.left.push("the address of a form");
+    if (form) this.submit(form);
+  }
+
+  submit(form) {
+    if (this.fire(form, "submit")) this.left.push("the address of a form");
   }
 
   go(hash) {
