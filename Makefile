@@ -46,7 +46,7 @@ MAKEFLAGS += $(if $(MAKECMDGOALS),--jobs=6)
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick alone till-scenarios check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick alone till-scenarios page-stories check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(CHALICE) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -70,6 +70,9 @@ alone: $(VENV) $(TEST_TOOLS)  ## run each file of tests in a process of its own 
 
 till-scenarios: $(VENV) browser  ## run ten thousand random scenarios of the till's queue, and lives of its page. SEED=1
 	@SCENARIOS=$(or $(SCENARIOS),10000) $(BIN)/pytest -k promises $(ARGS) tests/pages
+
+page-stories: $(VENV) browser  ## tell the stories of the pages again, in tests/pages/stories.txt, after a wanted change: read the differences
+	@NEW_STORIES=1 $(BIN)/pytest tests/pages/test_queue.py -k stories
 
 check: lint types test  ## check format, lint and types, and run all tests, as .ci/run does
 ifneq ($(filter check,$(MAKECMDGOALS)),)

@@ -1,30 +1,38 @@
 // A browser without pixels: a document with as much as the pages use, and a tab whose time, network and storages are the
 // test's. The page in it is the real one, with its libraries.
 import { START } from "./device.mjs";
-import { Clock, modules } from "./page.mjs";
+import { Clock, Patience, modules } from "./page.mjs";
 
 const EVENTS = ["click", "input", "change", "submit", "keydown", "cancel", "close", "mousedown", "load", "pointerdown", "pointermove", "pointerup", "pointercancel"];
 const soon = () => new Promise((done) => { setImmediate(done); });
 
-// One selector without combinators: a name, an ID, classes and attributes.
-function fits(element, compound) {
-  const [, name] = /^(\w*)/.exec(compound);
-  if (name && element.localName !== name) return false;
-  return [...compound.matchAll(/([.#])([\w-]+)|\[([\w-]+)(\^?=)?['"]?([^'"\]]*)['"]?\]/g)].every(([, sign, word, attribute, how, wanted]) => {
-    if (sign === "#") return element.getAttribute("id") === word;
-    if (sign) return (element.getAttribute("class") ?? "").split(" ").includes(word);
-    const value = element.getAttribute(attribute);
-    return value !== null && (!how || (how === "=" ? value === wanted : value.startsWith(wanted)));
+const parsed = new Map(); // selectors, as lists of their compounds from the last to the first
+
+// A selector without combinators: a name, an ID, classes and attributes.
+function compoundOf(text) {
+  const [, name] = /^(\w*)/.exec(text);
+  const rules = [...text.matchAll(/([.#])([\w-]+)|\[([\w-]+)(\^?=)?['"]?([^'"\]]*)['"]?\]/g)].map(([, sign, word, attribute, how, wanted]) => {
+    if (sign === "#") return (element) => element.getAttribute("id") === word;
+    if (sign) return (element) => (element.getAttribute("class") ?? "").split(" ").includes(word);
+    return (element) => {
+      const value = element.getAttribute(attribute);
+      return value !== null && (!how || (how === "=" ? value === wanted : value.startsWith(wanted)));
+    };
   });
+  return (element) => (!name || element.localName === name) && rules.every((rule) => rule(element));
+}
+
+function selectorOf(text) {
+  if (!parsed.has(text)) parsed.set(text, text.split(",").map((one) => one.trim().split(/ +(?![^[]*\])/).reverse().map(compoundOf)));
+  return parsed.get(text);
 }
 
 function matches(element, selector) {
-  return selector.split(",").some((one) => {
-    const [last, ...above] = one.trim().split(/ +(?![^[]*\])/).reverse();
-    if (!fits(element, last)) return false;
+  return selectorOf(selector).some(([last, ...above]) => {
+    if (!last(element)) return false;
     let place = element.parentNode;
-    return above.every((compound) => {
-      while (place?.localName && !fits(place, compound)) place = place.parentNode;
+    return above.every((fits) => {
+      while (place?.localName && !fits(place)) place = place.parentNode;
       const isFound = Boolean(place?.localName);
       place = place?.parentNode;
       return isFound;
@@ -145,9 +153,13 @@ class Element extends Node {
     for (const one of [...this.#listeners]) if (one.name === event.type && one.isCapture === isCapture) one.act.call(this, event);
   }
 
-  querySelectorAll(selector) {
-    const inside = this.childNodes.flatMap((one) => (one.localName ? [...(matches(one, selector) ? [one] : []), ...one.querySelectorAll(selector)] : []));
-    return inside;
+  querySelectorAll(selector, found = []) {
+    for (const one of this.childNodes) {
+      if (!one.localName) continue;
+      if (matches(one, selector)) found.push(one);
+      one.querySelectorAll(selector, found);
+    }
+    return found;
   }
 
   querySelector(selector) { return this.querySelectorAll(selector)[0] ?? null; }
@@ -224,11 +236,11 @@ export class Tab {
     const globals = {
       document: this.document, location: this.#location(), history: this.#history(), addEventListener: listen, removeEventListener: (name, act) => root.removeEventListener(name, act),
       navigator: { onLine: true, languages: ["en"], clipboard: { writeText: async (text) => { this.copied = text; } }, locks: { request: async (_, options, act = options) => act({}) }, ...this.given.navigator },
-      matchMedia: () => ({ matches: false }), fetch: (url, options) => this.#fetch(url, options), localStorage: storage(this.local), sessionStorage: storage(this.session),
+      matchMedia: () => ({ matches: Boolean(this.given.isInstalled) }), fetch: (url, options) => this.#fetch(url, options), localStorage: storage(this.local), sessionStorage: storage(this.session),
       crypto: { randomUUID: () => this.#drawn(), getRandomValues: (bytes) => bytes.fill(this.draw()) },
       setTimeout: timer(false), setInterval: timer(true), clearTimeout: (id) => this.clock.clear(id), clearInterval: (id) => this.clock.clear(id),
-      performance: { now: () => this.clock.now }, Date: TabDate, scrollTo() {}, scrollY: 0, FormData: FakeFormData, ResizeObserver: observer, MutationObserver: observer,
-      print() {}, open: (url) => this.left.push(url), isSecureContext: true, getSelection: () => ({ selectAllChildren() {} }), Event: class { constructor(type, fields) { Object.assign(this, fields, { type }); } },
+      performance: { now: () => this.clock.now }, Date: TabDate, AbortController: Patience, scrollTo() {}, scrollY: 0, FormData: FakeFormData, ResizeObserver: observer, MutationObserver: observer,
+      print: () => this.left.push("the printer"), open: (url) => this.left.push(url), isSecureContext: !this.given.isInsecure, getSelection: () => ({ selectAllChildren() {} }), Event: class { constructor(type, fields) { Object.assign(this, fields, { type }); } },
       globalThis: { indexedDB: this.given.indexedDB }, requestAnimationFrame: undefined, cancelAnimationFrame: undefined,
     };
     this.load = modules(globals, this.page);
@@ -243,12 +255,17 @@ export class Tab {
   #drawn() { return `00000000-0000-4000-8000-${String(this.draw()).padStart(12, "0")}`; }
 
   #document() {
-    const made = { activeElement: null, visibilityState: "visible", baseURI: `https://pay.example/${this.page}`, title: "" };
+    let focused = null;
+    const made = {
+      get activeElement() { return focused ?? made.body ?? null; }, set activeElement(element) { focused = element; },
+      visibilityState: "visible", baseURI: `https://pay.example/${this.page}`, title: "",
+    };
     const root = new Element(made, "html");
     const create = (_, name) => new Element(made, name);
     Object.assign(made, {
       root, documentElement: root, createElementNS: create, createElement: (name) => create(null, name), createTextNode: (data) => new Node(made, data),
-      getElementById: (id) => root.querySelector(`#${id}`), querySelector: (selector) => root.querySelector(selector), fire: (...given) => this.fire(...given),
+      getElementById: (id) => root.querySelector(`#${id}`), querySelector: (selector) => root.querySelector(selector), 
+      fire: (target, ...given) => { if (target.download) this.left.push(`the file ${target.download}`); return this.fire(target, ...given); },
       addEventListener: (name, act) => root.addEventListener(name, act), removeEventListener: (name, act) => root.removeEventListener(name, act),
     });
     made.body = root.appendChild(create(null, "body"));
@@ -298,12 +315,17 @@ export class Tab {
 
   click(element, fields) {
     if (element.isDisabled) return;
+    if (element.localName === "button") element.focus();
     if (element.type === "checkbox") element.checked = !element.checked;
     if (!this.fire(element, "click", fields)) return;
     if (element.type === "checkbox") this.fire(element, "change");
     if (element.localName === "a" && element.href.startsWith("#")) this.go(element.href);
     const form = element.localName === "button" && element.type === "submit" && element.closest("form");
-    if (form) this.fire(form, "submit");
+    if (form) this.submit(form);
+  }
+
+  submit(form) {
+    if (this.fire(form, "submit")) this.left.push("the address of a form");
   }
 
   go(hash) {

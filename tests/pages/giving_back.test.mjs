@@ -1,6 +1,6 @@
 // The dialog of a return: one key until its outcome is known, whatever is lost, clicked twice or loaded again.
 import assert from "node:assert/strict";
-import { modules } from "./page.mjs";
+import { Patience, modules } from "./page.mjs";
 import { test } from "./runner.mjs";
 
 const PAYMENT = { ID: "P1", CurrencyID: "ZAR", AmountEff: "12.30", CanReturn: true, InputType: 10, Format: { CurrencyE: 2 } };
@@ -30,7 +30,7 @@ class Tab {
     const globals = {
       navigator: { languages: ["en"] }, document: { documentElement: {}, baseURI: "https://pay.example/app" }, location: { hash: "" }, history: { state: { number: 1 } },
       addEventListener() {}, localStorage: { getItem: () => null }, sessionStorage: storage, fetch: (...given) => this.fetch(...given),
-      crypto: { getRandomValues: (bytes) => bytes.fill((drawn += 1)) }, setTimeout() {}, clearTimeout() {}, performance, Date, globalThis: {},
+      crypto: { getRandomValues: (bytes) => bytes.fill((drawn += 1)) }, setTimeout() {}, clearTimeout() {}, performance, Date, AbortController: Patience, globalThis: {},
     };
     const kept = [];
     let place;

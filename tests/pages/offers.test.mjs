@@ -219,3 +219,14 @@ test("A day that is not loaded is not printed", async () => {
     assert.equal(tab.offered().includes("Print"), isOnline);
   }
 });
+
+test("Without connection, the till shows a hundred of the device's sales, and the others when somebody asks for them", async () => {
+  const kept = Array.from({ length: 205 }, (_, number) => aSale({ id: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`, counter: number + 1, number: `TEST2-${number}`, state: "paid" }));
+  const tab = await aTill({ hash: "#/sales", sales: kept, isOnline: false });
+  for (const count of [100, 200, 205]) {
+    for (let turn = 0; turn < count; turn += 5) await tab.settle(); // the storage takes a turn for each
+    assert.equal(tab.all("[data-sale-id]").length, count);
+    assert.equal(tab.offered().includes("Show more"), count < 205);
+    if (count < 205) tab.click(tab.button("Show more"));
+  }
+});

@@ -9,7 +9,7 @@ import { IDBFactory, START, Service } from "./device.mjs";
 const PAGES = fileURLToPath(new URL("../../chalicelib/pages/", import.meta.url));
 const GLOBALS = ["globalThis", "navigator", "document", "location", "history", "addEventListener", "removeEventListener", "matchMedia", "fetch", "crypto", "localStorage",
   "sessionStorage", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date", "scrollTo", "scrollY", "FormData", "ResizeObserver", "MutationObserver",
-  "print", "open", "isSecureContext", "getSelection", "Event", "requestAnimationFrame", "cancelAnimationFrame"];
+  "print", "open", "isSecureContext", "getSelection", "Event", "AbortController", "requestAnimationFrame", "cancelAnimationFrame"];
 const LIBRARIES = { preact: "preact.mjs", "preact/hooks": "hooks.mjs", htm: "htm.mjs" };
 const PURE = /till\/(rules|basket|coins|phone_lengths)\.js|kit\/(error_codes|barcodes)\.js|texts\/\w+\.js/; // one copy serves all pages
 const EXPORTED = /^export (?=(?:(?:async )?function|class|const) (\w+))/gm;
@@ -31,19 +31,41 @@ function moduleAt(path) {
   return compiled.get(path);
 }
 
+const located = new Map(); // the path of each import, and whether one copy of the module serves all pages
+
+function locate(source, folder, page) {
+  const name = `${page} ${folder} ${source}`;
+  if (!located.has(name)) {
+    const path = source === "texts" ? join(PAGES, page, "texts.js") : Object.hasOwn(LIBRARIES, source) ? join(PAGES, "kit/libraries", LIBRARIES[source]) : resolve(folder, source);
+    located.set(name, { path, isPure: PURE.test(path) });
+  }
+  return located.get(name);
+}
+
 // The modules of a page life, with these globals. Hooks in place of the libraries show each change at once.
 export function modules(globals, page, hooks) {
   const own = new Map(hooks && [[join(PAGES, "kit/view.js"), hooks]]);
-  const load = (path) => {
-    const kept = PURE.test(path) ? shared : own;
+  const given = GLOBALS.map((name) => globals[name]);
+  const load = ({ path, isPure }) => {
+    const kept = isPure ? shared : own;
     if (!kept.has(path)) {
-      const found = (source) => load(source === "texts" ? join(PAGES, page, "texts.js")
-        : Object.hasOwn(LIBRARIES, source) ? join(PAGES, "kit/libraries", LIBRARIES[source]) : resolve(dirname(path), source));
-      kept.set(path, moduleAt(path)(...GLOBALS.map((name) => globals[name]), found));
+      const folder = dirname(path);
+      kept.set(path, moduleAt(path)(...given, (source) => load(locate(source, folder, page))));
     }
     return kept.get(path);
   };
-  return (name) => load(join(PAGES, name));
+  return (name) => load(locate(`./${name}`, PAGES, page));
+}
+
+// What a page uses of AbortController. Node's own makes an exception with its stack for each.
+export class Patience {
+  #acts = [];
+  signal = { aborted: false, addEventListener: (_, act) => { this.#acts.push(act); } };
+
+  abort() {
+    this.signal.aborted = true;
+    for (const act of this.#acts.splice(0)) act();
+  }
 }
 
 const soon = () => new Promise((done) => { setImmediate(done); });
@@ -360,7 +382,7 @@ export class Phone {
     const isSale = path === "payment/submit";
     const fault = isSale ? this.faults.shift() : undefined;
     const { signal } = options;
-    const aborted = new Promise((_, reject) => { signal.addEventListener("abort", () => reject(signal.reason)); });
+    const aborted = new Promise((_, reject) => { signal.addEventListener("abort", () => reject(new Error("aborted"))); });
     aborted.catch(() => {});
     if (!this.isReachable) throw new TypeError("Failed to fetch");
     if (fault === "lost request") return aborted;
@@ -412,7 +434,7 @@ class Life {
       crypto: { randomUUID: () => phone.drawn(), getRandomValues: (bytes) => bytes.fill(7) },
       localStorage: guarded(phone.local, owner), sessionStorage: guarded(phone.session, owner),
       setTimeout: (act, after) => clock.set(act, after, { owner }), clearTimeout: (id) => clock.clear(id), setInterval: (act, every) => clock.set(act, every, { every, owner }),
-      performance: { now: () => clock.now }, Date: PageDate, globalThis: { indexedDB: phone.storage.of(owner) },
+      performance: { now: () => clock.now }, Date: PageDate, AbortController: Patience, globalThis: { indexedDB: phone.storage.of(owner) },
     };
     const hooks = { useState: (value) => [value, this.#show], useEffect: (act) => { act(); }, useLayoutEffect: (act) => { this.unmount = act(); } };
     const load = modules(globals, "till", hooks);

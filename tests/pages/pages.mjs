@@ -17,7 +17,7 @@ export const OWNERS_TILL = { ...TILL, ID: 1, Name: "Olga", AccountTypeID: 11, Is
 export const WEBHOOK = { ID: 8, Url: "https://shop.example/a", State: 1, Types: ["payment.approved"], Updated: "2026-11-23T12:00:00.000" };
 export const ITEM = { Code: "tea", Title: "Tea", Price: "25.00", Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true };
 export const listed = (...payments) => ({ Transactions: payments, InProcess: [], NotFinishedActualTrans: [], TransactionsCounters: { ItemCountTtl: payments.length, PageCount: 1, AmountCvt: "0.00" } });
-const LIST = { Version: 4, Items: [ITEM], Taxes: [{ Code: "VAT", Name: "VAT", Rate: "15" }] };
+export const LIST = { Version: 4, Items: [ITEM], Taxes: [{ Code: "VAT", Name: "VAT", Rate: "15" }] };
 const DRAWER = { AgentID: 3, AgentName: "Till 1", CurrencyID: "ZAR", Float: null, Cash: "0.00", Expected: "0.00", Counted: null, Difference: null, ReturnedByOthers: "0.00", CountedAt: null, Note: null };
 export const TERMINAL = { ID: 5, Name: "TILL-1", Alias: "Till 1", Title: "Coffee", State: 1, SIC: "5814", Currency: "710", Country: "710", City: "Cape Town", Location: "1 Main Rd", RegionCode: "WC", EntryCaps: "10", ZIP: "8001" };
 
@@ -102,7 +102,7 @@ export const aSale = (changes) => ({
 });
 
 // A tab with the till of a person, with sales on its device. Its basket is the one of the first sale, whose result is told.
-export async function aTill({ me = CASHIER, hash = "", sales = [], isTold = false, isOnline = true, answers = {}, features = FEATURES, skew = 0, facts = {}, shop = new Shop(), session } = {}) {
+export async function aTill({ me = CASHIER, hash = "", sales = [], isTold = false, isOnline = true, answers = {}, features = FEATURES, skew = 0, facts = {}, shop = new Shop(), session, local, globals = {} } = {}) {
   const indexedDB = new IDBFactory();
   const store = new Store(indexedDB);
   const { CurrencyID: currency, CurrencyDigits: digits } = me;
@@ -112,7 +112,7 @@ export async function aTill({ me = CASHIER, hash = "", sales = [], isTold = fals
   await store.remember({ device, account, ...(me && { session: { token: shop.sign(me), me: { ...me, Today: "2026-11-20" }, agent: me.AgentID, gmt: me.GMT } }), ...facts });
   for (const sale of sales) await store.take(sale.id, () => sale);
   if (isTold) await store.remember({ basket: { agent: me.AgentID, lines: [], off: null, figures: "", description: "", receiptTo: "", customer: "", id: sales[0].id } });
-  const tab = new Tab("till", (request) => (tab.isOffline ? null : shop.answer(request)), { hash, session, skew, globals: { indexedDB, navigator: { onLine: isOnline } } });
+  const tab = new Tab("till", (request) => (tab.isOffline ? null : shop.answer(request)), { hash, session, local, skew, globals: { indexedDB, ...globals, navigator: { onLine: isOnline, ...globals.navigator } } });
   Object.assign(tab, { isOffline: !isOnline, shop, store });
   shop.elapsed = () => tab.clock.now;
   await tab.pass(0.1);

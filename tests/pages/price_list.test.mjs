@@ -47,6 +47,7 @@ test("A text with a formula anywhere is not computed, and is read again unchange
 for (const [name, text] of [
   ["a comma", 'code,TITLE,price,taxcode,active\ncoffee,"Coffee, black",38.50,vat15,TRUE\n'],
   ["a semicolon and a decimal comma", '\ufeffCode;Title;Price;TaxCode;Active\r\ncoffee;"Coffee, black";38,50;VAT15;yes\r\n;;;;\r\n'],
+  ["spaces around what is no text", "Code,Title,Price,TaxCode,Active\ncoffee,\"Coffee, black\", 38.50 ,\" vat15 \", Yes \n"],
   ["quotes", '"Code","Title","Price","TaxCode","Active"\r"coffee","Coffee, black","38.50","VAT15",""'],
 ]) {
   test(`A file is read with ${name}`, () => {

@@ -1,7 +1,9 @@
-// The service worker of the till: which version it stores, and what it answers when a cache or the network fails.
+// The service worker of the till: which version it stores, what it answers when a cache or the network fails, and when the
+// page lets a new version take over.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createContext, runInContext } from "node:vm";
+import { aTill } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const TEXT = readFileSync(new URL("../../chalicelib/pages/till/service_worker.js", import.meta.url), "utf8");
@@ -75,4 +77,54 @@ test("A cache that is broken, empty or silent keeps nobody from the page", async
   const offline = aWorker({ network: false });
   offline.caches.open = async () => { await new Promise((done) => { setTimeout(done, 60); }); return { match: async () => new Response("late") }; };
   assert.equal(await (await offline.ask(MAIN)).text(), "late");
+});
+
+// A browser with a service worker: what the page asks of it.
+function withWorker({ controller = {}, isRefused = false } = {}) {
+  const asked = [];
+  const acts = {};
+  const registration = { waiting: null, update: async () => { asked.push("looks for a version"); } };
+  const register = async (address, { scope, updateViaCache }) => {
+    asked.push(`registers ${address} for ${scope}, cache ${updateViaCache}`);
+    if (isRefused) throw new Error("The browser forbids it.");
+    return registration;
+  };
+  return {
+    asked, waits: () => { registration.waiting = { postMessage: (words) => asked.push(words) }; }, takesOver: () => acts.controllerchange(),
+    globals: { navigator: { serviceWorker: { controller, register, addEventListener: (name, act) => { acts[name] = act; } } } },
+  };
+}
+
+// The states in which no new version takes over: the steps to each, and out of it.
+const BUSY = {
+  "goods are in the basket": [["Tea R 25.00"], ["Remove"]], "a description is typed": [[{ description: "a" }], [{ description: "" }]], "a dialog is open": [["Sign out"], ["Cancel"]],
+  "somebody types a search": [[{ search: "x" }, (tab) => tab.document.getElementById("search").focus()], [{ search: "" }]], "a result is new": [["Tea R 25.00", "Cash", "Take payment"], [(tab) => tab.pass(30)]],
+};
+
+for (const [name, [busy, free]] of Object.entries(BUSY)) {
+  test(`No new version of the till takes over while ${name}, and one does after it`, async () => {
+    const worker = withWorker();
+    const tab = await aTill({ globals: worker.globals });
+    const act = (step) => (typeof step === "string" ? tab.press(step) : typeof step === "function" ? step(tab) : tab.fill(step));
+    const isTold = async () => { await tab.pass(2); return worker.asked.includes("take over"); };
+    for (const step of busy) await act(step);
+    worker.waits();
+    assert.equal(await isTold(), false);
+    for (const step of free) await act(step);
+    assert.equal(await isTold(), true);
+  });
+}
+
+test("The till registers its worker, looks for a version each hour, and is loaded again when another one takes over", async () => {
+  for (const [fields, looks, loads] of [[{}, 2, [true, true]], [{ controller: null }, 2, [false, true]], [{ isRefused: true }, 0, [true, true]]]) {
+    const worker = withWorker(fields);
+    const tab = await aTill({ globals: worker.globals });
+    await tab.clock.pass(7_201_000, async () => {});
+    assert.deepEqual(worker.asked, ["registers https://pay.example/till/worker.js for /till, cache none", ...Array(looks).fill("looks for a version")]);
+    for (const isLoaded of loads) {
+      const { root } = tab.document;
+      worker.takesOver();
+      assert.equal(tab.document.root !== root, isLoaded);
+    }
+  }
 });

@@ -121,6 +121,7 @@ test("An answer to an earlier choice is not shown", async () => {
 const FILTERED = {
   "search=R+1%2C234.50&till=3&kind=10&page=2": [{}, { Search: "1234.50", AccountID: 3, InputType: 10, Page: 2, Sort: "Date desc" }],
   "from=2026-11-01&to=2026-11-31&rrn=7&sort=asc": [{ From: "2026-11-01" }, { RRN: "7", Page: 1, Sort: "Date asc" }],
+  "from=2026-13-01&to=2026-11-02&rrn=7": [{ To: "2026-11-02" }, { RRN: "7", Page: 1, Sort: "Date desc" }],
   "extid=a&acquirer=b&invoice=c&till=x": [{}, { ExtID: "a", AcquirerCode: "b", Invoice: "c", AccountID: "x", Page: 1, Sort: "Date desc" }],
 };
 

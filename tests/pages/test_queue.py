@@ -29,14 +29,21 @@ def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[
         (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make browser`.")
     environment = {"SCENARIOS": scenarios, **os.environ, "TILL_TOOLS": str(TOOLS)}
     return subprocess.run(
-        [node, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600
+        [node, "--single-threaded", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600
     )
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_a_module_keeps_its_promises(subject: str, pytestconfig: pytest.Config) -> None:
-    scenarios = QUICK if pytestconfig.getoption("--quick") else SCENARIOS.get(subject, QUICK)
-    finished = run(str(TESTS / f"{subject}.test.mjs"), scenarios=scenarios)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With --quick, run all subjects in one process: Node.js compiles the modules and libraries once."""
+    if "subjects" in metafunc.fixturenames:
+        groups = [SUBJECTS] if metafunc.config.getoption("--quick") else [[one] for one in SUBJECTS]
+        metafunc.parametrize("subjects", groups, ids=["all"] if len(groups) == 1 else SUBJECTS)
+
+
+def test_the_modules_keep_their_promises(subjects: list[str]) -> None:
+    program = "".join(f'import "./tests/pages/{name}.test.mjs";' for name in subjects)
+    scenarios = QUICK if len(subjects) > 1 else SCENARIOS.get(subjects[0], QUICK)
+    finished = run("--input-type=module", "--eval", program, scenarios=scenarios)
 
     assert finished.returncode == 0, finished.stdout[-8000:]
 

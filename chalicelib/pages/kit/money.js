@@ -30,33 +30,41 @@ export const isNegative = (amount) => parts(amount).units < 0n;
 // Only for bars and percentages.
 export const approximate = (amount) => Number(amount);
 
+// A format is made once: the browser takes long for each.
+const made = new Map();
+function formatOf(options) {
+  const name = JSON.stringify(options);
+  if (!made.has(name)) made.set(name, new Intl.NumberFormat(language, options));
+  return made.get(name);
+}
+
 const styleOf = (currency) => (currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {});
 const partOf = (format, number, type) => format.formatToParts(number).find((one) => one.type === type)?.value;
-const signOf = (currency) => partOf(new Intl.NumberFormat(language, styleOf(currency)), 0, "currency");
+const signOf = (currency) => partOf(formatOf(styleOf(currency)), 0, "currency");
 
 // An amount in the form of the receipts: the language's marks, after the sign of the currency and a space. A typed amount
 // has at least the decimals of its currency.
 export function format(amount, currency, atLeast = 0) {
   const digits = Math.max(parts(amount).digits, atLeast);
   const fractions = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  const number = new Intl.NumberFormat(language, fractions).format(isNegative(amount) ? negative(amount) : String(amount));
+  const number = formatOf(fractions).format(isNegative(amount) ? negative(amount) : String(amount));
   return `${isNegative(amount) ? "-" : ""}${currency ? `${signOf(currency)}\u00a0` : ""}${number}`;
 }
 
 // A whole number of currency units, for the scale of a chart.
 export function formatScale(number, currency) {
-  return new Intl.NumberFormat(language, { ...styleOf(currency), notation: "compact", maximumFractionDigits: 1 }).format(number);
+  return formatOf({ ...styleOf(currency), notation: "compact", maximumFractionDigits: 1 }).format(number);
 }
 
-export const formatCount = (count) => new Intl.NumberFormat(language).format(count);
+export const formatCount = (count) => formatOf({}).format(count);
 
 // A part of a whole in per cent. Empty when it means nothing: for a whole of zero, or a part many times the whole.
 export function formatShare(amount, whole) {
   const share = Math.abs(approximate(amount) / approximate(whole));
-  return share < MAX_SHARE ? new Intl.NumberFormat(language, { style: "percent" }).format(share) : "";
+  return share < MAX_SHARE ? formatOf({ style: "percent" }).format(share) : "";
 }
 
-const groupMark = () => partOf(new Intl.NumberFormat(language, { useGrouping: "always" }), 1_000_000, "group");
+const groupMark = () => partOf(formatOf({ useGrouping: "always" }), 1_000_000, "group");
 const GROUPED = /^-?\d{1,3}([.,])\d{3}(?:\1\d{3})*((?!\1)[.,]\d+)?$/;
 
 const withoutSign = (typed, currency) => {

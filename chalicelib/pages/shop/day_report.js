@@ -21,7 +21,7 @@ async function load(day) {
 // The receipt numbers of each till: the service counts them without a gap.
 function Numbers({ rows, numbers }) {
   const names = texts.report;
-  const nameOf = ({ AgentID }) => tillOf(rows.find((row) => row.AgentID === AgentID));
+  const nameOf = (one) => tillOf(rows.find((row) => row.AgentID === one.AgentID) ?? one); // one with only declined payments has no row
   return html`<section>
     <h2>${names.numbers}</h2>
     ${numbers.map((one) => html`<h3>${nameOf(one)} (${formatCount(one.Count)})</h3><dl class="sums">
