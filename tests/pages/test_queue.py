@@ -29,7 +29,13 @@ def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[
         (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make browser`.")
     environment = {"SCENARIOS": scenarios, **os.environ, "TILL_TOOLS": str(TOOLS)}
     return subprocess.run(
-        [node, "--single-threaded", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600
+        [node, "--single-threaded", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3600,
     )
 
 
