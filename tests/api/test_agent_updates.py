@@ -432,6 +432,11 @@ def test_the_last_active_administrator_cannot_block_itself(shop: Shop) -> None:
 
     assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": blocked}).findings == [(shop.owner[0], 12)]
     assert update(shop, owner, State=0).findings == [("State", 12)]
+    named = {"PosBulk": [{"Email": shop.owner[0], "State": 1}]}
+    assert (update(shop, owner, Name="Still there").status, shop.post(f"{shop.path}/pos/updatebulk", named).status) == (
+        200,
+        200,
+    )
     assert (stored_agent(owner).state, stored_agent(second).state) == (1, 0)
 
     update(shop, second, State=1)

@@ -165,13 +165,16 @@ def test_a_receiver_gets_what_a_look_up_shows_by_then(till: Till, receiver: Rece
     assert call.event["timestamp"] == till.events()[0]["Timestamp"]
 
 
-def test_the_list_says_what_became_of_each_delivery(till: Till, receiver: Receiver) -> None:
+def test_the_list_says_what_became_of_each_delivery(
+    till: Till, receiver: Receiver, capsys: pytest.CaptureFixture[str]
+) -> None:
     with a_receiver(lambda _: 503, body=b"closed\r\non \x00Sundays") as closed:
         other = till.subscribe(closed.url)
         till.pay()
         support_events.deliver_all()
 
     [event] = till.events()
+    assert '"unreadable"' not in capsys.readouterr().out
     fine, failed = event["Deliveries"]
     assert (fine["State"], fine["Attempts"], fine["LastStatus"], fine["NextAttempt"]) == ("delivered", 1, 200, None)
     assert (failed["WebhookID"], failed["State"], failed["Attempts"], failed["LastStatus"]) == (

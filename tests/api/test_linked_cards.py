@@ -1,7 +1,9 @@
 """GetLinkedCards: who sees which cards, the filters, the pages."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.payment import with_card
 from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import ServiceError
+from chalicelib.gateways import acquirers
 from chalicelib.services import linked_cards as linking
 from chalicelib.services import payments
 from chalicelib.store import linked_cards, sequences
@@ -172,8 +176,32 @@ def test_a_filter_that_cannot_be_meant_is_refused(stage: str, filters: dict[str,
     assert reply.findings == [found]
 
 
-def test_a_declined_card_is_stored_with_its_error_and_is_of_no_use(moto: None) -> None:
-    del moto
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("codes", "named", "links"),
+    [
+        (("HOST", "FIRST", "SECOND"), None, "FIRST"),
+        (("HOST", "FIRST", "SECOND"), "SECOND", "SECOND"),
+        (("HOST", "FIRST"), "HOST", None),
+        (("HOST", "FIRST"), "SECOND", None),
+        (("HOST",), None, None),
+    ],
+)
+def test_a_card_is_linked_at_the_named_acquirer_or_the_first_that_links_cards(
+    monkeypatch: pytest.MonkeyPatch, codes: tuple[str, ...], named: str | None, links: str | None
+) -> None:
+    sandbox = acquirers.named("SANDBOX")
+    monkeypatch.setattr(acquirers, "codes", lambda: codes)
+    monkeypatch.setattr(acquirers, "named", lambda code: SimpleNamespace(links_cards=code != "HOST", link=sandbox.link))
+    agent = an_account().agent
+
+    with suppress(ServiceError):
+        linking.link(agent, a_card(), "Company card", NOW, named)
+    assert [one.acquirer for one in linked_cards.of_agent(agent.id)] == ([links] if links else [])
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_declined_card_is_stored_with_its_error_and_is_of_no_use() -> None:
     till = a_till()
     refused = till.link(a_card(pan="4000000000000002"))
 

@@ -9,13 +9,17 @@ import pytest
 
 import app
 from chalicelib.endpoints import ENDPOINTS
+from chalicelib.store import merchants
+from chalicelib.store.table import update, write_one
 from tests.support.accounts import PASSWORD, a_stored_merchant, a_stored_terminal, an_account, basic, block
 from tests.support.cost import store_calls
 from tests.support.http import post
 from tests.support.role_table import (
     AGENT,
+    BRANCH,
     CREDENTIAL_ERRORS,
     CREDENTIALS,
+    MERCHANT,
     NOT_THE_CALLER,
     OK,
     ROLES,
@@ -79,6 +83,21 @@ def test_who_is_not_let_in_is_answered_401_by_every_endpoint(stage: str, row: Ro
 
     expected = OK if endpoint_of(row).public else (401, CREDENTIAL_ERRORS[who])
     assert reply.error == expected, reply.text
+
+
+def test_a_deleted_merchant_is_answered_as_a_missing_one_wherever_it_is_named(stage: str) -> None:
+    world = a_world(stage, "system")
+    named = [row for row in ROWS if "{merchantId}" in endpoint_of(row).path]
+    named += [row for row in ROWS if row.endpoint == "management_create_terminal"]
+    parts = {row.name: row.parts(world) for row in named}
+    write_one(update(merchants.key(world.home.id), "SET #deleted = :deleted", {"deleted": True}))
+    answers = {row.name: send(world, _of_parts(row, parts), world.caller.basic_with_key).error for row in named}
+
+    assert {name: answer for name, answer in answers.items() if answer not in {MERCHANT, BRANCH}} == {}
+
+
+def _of_parts(row: Row, parts: dict[str, dict[str, Any]]) -> Row:
+    return replace(row, parts=lambda _: parts[row.name])
 
 
 def _of_colleague(row: Row) -> Row:

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis.strategies import integers, none
 
 from chalicelib.domain import payment
@@ -169,6 +169,10 @@ def test_an_offline_payment_is_never_of_a_day_to_come() -> None:
 
 
 @given(hours=integers(-366 * 24 - 30, 24 + 30), gmt=none() | integers(-12, 14))
+@example(hours=-366 * 24 - 1, gmt=None)
+@example(hours=-366 * 24, gmt=None)
+@example(hours=24, gmt=None)
+@example(hours=25, gmt=None)
 def test_an_offline_payment_is_at_most_a_year_old_or_a_day_ahead_in_any_zone(hours: int, gmt: int | None) -> None:
     at = NOW + timedelta(hours=hours)
     paid = to_local(at, MERCHANT.gmt if gmt is None else gmt).isoformat()

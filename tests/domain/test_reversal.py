@@ -22,7 +22,7 @@ from chalicelib.domain.reversal import (
     sent_card,
 )
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType, Purchase, Transaction
+from chalicelib.domain.transaction import Erasure, InputType, Purchase, Reversals, Transaction
 from tests.support.builders import an_agent
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
 from tests.support.transactions import NOW, a_payment
@@ -269,3 +269,35 @@ def test_nothing_prints_the_card() -> None:
 
     assert sent is not None
     assert PAN not in repr(sent)
+
+
+OWN_OF_A_PAYMENT = {
+    *("id", "agent", "phase", "amount_minor", "created_at", "deadline", "fingerprint", "invoice", "raw_request"),
+    *("result", "card_entry", "original", "reversals", "amount_cash_got_minor", "date", "pictures", "warnings"),
+    *("auto_cancel_id", "erasure", "holds", "claimed_at"),
+}
+
+
+def test_a_reversal_has_nothing_of_its_payment_that_belongs_to_the_payment_alone() -> None:
+    payment = a_payment(
+        id="A",
+        input_type=InputType.CHIP,
+        card=a_card().details,
+        card_digest="digest",
+        reversed_minor=1,
+        amount_cash_got_minor=2000,
+        date=NOW,
+        signature_key="signature.png",
+        warnings=("a warning",),
+        auto_cancel_id="C",
+        erasure=Erasure.DONE,
+        holds=frozenset({"court"}),
+        claimed_at=NOW,
+        single_step=False,
+        raw_request="payment",
+    )
+    begun = begin("B", ReversalOrder("A", ReverseMode.RETURN, "{}"), payment, an_agent(), 5, NOW + timedelta(days=2))
+
+    same = {name for name, value in vars(begun).items() if value == getattr(payment, name)}
+    assert not same & OWN_OF_A_PAYMENT
+    assert (begun.card_entry, begun.reversals) == (replace(payment.card_entry, digest=None), Reversals())

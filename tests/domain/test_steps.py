@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import steps
-from chalicelib.domain.acquirer import AcquirerAnswer
+from chalicelib.domain.acquirer import AcquirerAnswer, text_of_code
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Pictures, Transaction
 from tests.support.cards import PAN, STEADY, a_card
@@ -86,8 +86,11 @@ def test_a_decline_owes_no_signature() -> None:
 def test_what_was_never_attempted_has_no_result_and_what_never_arrived_has() -> None:
     assert steps.was_not_attempted(steps.not_attempted(sent()))
     assert not steps.was_not_attempted(steps.not_found(sent()))
-    assert steps.not_found(sent()).result.code == 91
-    assert steps.auto_cancelled(sent()).result.code == 68
+    before = sent(result_code=0, result_message="Approved", rrn="603112345678", signature_required=True)
+    after = [step(before) for step in (steps.not_found, steps.auto_cancelled, steps.partly_approved)]
+    assert [one.result.code for one in after] == [91, 68, 10]
+    assert [one.result.message for one in after] == [text_of_code(code) for code in (91, 68, 10)]
+    assert {(one.result.rrn, one.completion.signature_required) for one in after} == {("603112345678", False)}
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib import exact_json
 from chalicelib.domain import reversal
-from chalicelib.domain.answer_size import MOST_SHOWN, as_listed, check_size
+from chalicelib.domain.answer_size import MOST_SHOWN, as_listed, check_size, shortened
 from chalicelib.domain.deliveries import ATTEMPTS_KEPT, Attempt, Delivery, begun
 from chalicelib.domain.events import Event, event_of
 from chalicelib.domain.history_page import PAGE_SIZE, Page
@@ -136,6 +136,12 @@ def test_a_record_from_before_the_limit_is_listed_with_cut_texts_and_shown_whole
     page = Page([old], 1, Decimal(0))
     (whole,) = TransactionList.of_one(page, NOW, 2, lambda _: URL).transactions
     assert (whole.description, whole.ext_tran_data) == (old.particulars.description, old.particulars.ext_tran_data)
+
+
+@pytest.mark.parametrize(("text", "size"), [("x" * 9, 11), ("日" * 9, 29), ("\x01" * 9, 56)])
+def test_a_text_is_cut_only_when_it_is_longer(text: str, size: int) -> None:
+    assert [shortened(text, most) == text for most in (size - 1, size, size + 1)] == [False, True, True]
+    assert shortened(None, 0) is None
 
 
 def test_a_list_shows_usual_texts_as_they_are() -> None:

@@ -108,6 +108,14 @@ def receiver(merchant: int) -> Iterator[Receiver]:
         yield running
 
 
+def test_of_two_events_in_a_second_each_is_found_by_its_id() -> None:
+    second = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+    made = [a_stored_event(7, second + timedelta(milliseconds=number)) for number in (0, 1, 999)]
+
+    assert [events.with_id(7, one.id) for one in made] == [(one, []) for one in made]
+    assert events.with_id(8, made[0].id) is None
+
+
 def test_a_record_that_comes_twice_is_sent_once(merchant: int, receiver: Receiver) -> None:
     event = a_stored_event(merchant)
     deliver(event, event)

@@ -51,11 +51,13 @@ def test_the_acquirer_is_asked_within_20_seconds_under_our_id(monkeypatch: pytes
 
     till = a_till()
     with broken(monkeypatch, authorize=note):
-        payment = till.pay(a_card_body(AcqTran={"ExternalTerminalID": "E1", "AllowSwipeOverChip": True}))
+        wishes = {"ExternalTerminalID": "E1", "AllowSwipeOverChip": True, "AdditionalAcquiringFields": "fields"}
+        payment = till.pay(a_card_body(AcqTran=wishes | {"SingleStepAuthMode": False}))
 
     [(request, within_s)] = asked
     assert (request.reference, request.amount_minor, request.terminal) == (payment.id, 1230, "SHOP0001")
     assert (request.external_terminal_id, request.allow_swipe_over_chip) == ("E1", True)
+    assert (request.additional_fields, request.single_step) == ("fields", False)
     assert within_s == 20
 
 

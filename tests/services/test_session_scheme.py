@@ -12,6 +12,7 @@ from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of, session_digest
 from tests.support.accounts import Account, a_session, an_account, basic, refusal_of
+from tests.support.builders import an_email
 from tests.support.cost import store_calls
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -34,7 +35,8 @@ def test_a_session_lets_in_under_its_scheme_and_as_a_basic_secret() -> None:
 def test_a_session_is_no_secret_of_another_login() -> None:
     session_id, other = a_session(an_account(), NOW), an_account()
 
-    assert refusal_of(basic(other.email, session_id), NOW) is ErrorCode.BAD_CREDENTIAL
+    for login in (other.email, an_email()):
+        assert refusal_of(basic(login, session_id), NOW) is ErrorCode.BAD_CREDENTIAL
 
 
 def test_a_password_that_looks_like_a_session_is_a_password() -> None:

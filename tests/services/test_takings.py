@@ -256,14 +256,16 @@ def test_more_than_a_few_calls_can_read_is_refused(exact_engine: str, monkeypatc
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_day_of_offline_payments_alone_has_no_last_number() -> None:
+@pytest.mark.parametrize("has_other_days", [False, True])
+def test_a_day_of_offline_payments_alone_has_no_last_number(*, has_other_days: bool) -> None:
     books = a_merchant_with_agents()
     agent = books.agents[0]
     books.record(paid(books, agent, NOW, invoice="TILL1-0042"))
     at = local(books.kept[0])
     day, another = f"{at:%Y-%m-%d}", f"{at - DAY:%d}"
     key = receipt_numbers.key(agent.client_id, agent.id, at.date())
-    write_one(put_new(receipt_numbers.TABLE, receipt_numbers.MonthNumbers(key.key["name"], {another: 9}), "name"))
+    if has_other_days:
+        write_one(put_new(receipt_numbers.TABLE, receipt_numbers.MonthNumbers(key.key["name"], {another: 9}), "name"))
     body = ReportTakings.model_validate({"Period": {"From": day, "To": day}})
     found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
 
