@@ -149,8 +149,8 @@ test("After a result the keyboard waits a moment, and the page half a minute for
 
 test("The till reads its account and prices again when somebody looks after ten minutes, or after the clock was set, and no sooner", async () => {
   const reads = (tab) => tab.sent.filter(({ path }) => ["merchant/pos/ID", "merchant/pricelist"].includes(kindOf(path))).length;
-  const look = async (tab) => { tab.fire(tab.document.root, "focus"); await tab.pass(1); };
-  for (const [minutes, isRead] of [[9, false], [11, true], [-11, true], [-300, true], [300, true], [-3, false]]) {
+  for (const [minutes, isRead, event] of [[9, false, "focus"], [11, true, "visibilitychange"], [-11, true, "pageshow"], [-300, true, "focus"], [300, true, "online"], [-3, false, "visibilitychange"]]) {
+    const look = async (one) => { one.fire(one.document.root, event); await one.pass(1); };
     const tab = await aTill();
     await tab.pass(1);
     const before = reads(tab);
@@ -160,6 +160,11 @@ test("The till reads its account and prices again when somebody looks after ten 
     assert.equal(reads(tab) - before, isRead ? 2 : 0, `set by ${minutes} minutes`);
     await look(tab);
     assert.equal(reads(tab) - before, isRead ? 2 : 0, "and once");
+    tab.skew += 11 * 60_000;
+    tab.document.visibilityState = "hidden";
+    tab.fire(tab.document.root, "visibilitychange");
+    await tab.pass(1);
+    assert.equal(reads(tab) - before, isRead ? 2 : 0, "nobody sees it");
   }
 });
 

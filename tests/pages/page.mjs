@@ -289,7 +289,7 @@ class WholeService extends Service {
     }
     if (this.isSilent) return { status: 503, body: { ErrorCode: 903, ErrorMessage: "Out of reach." } };
     if (kind === "pos") return this.#with({ Pos: { MobileSettings: { Features: features, AllowLinkedCardsEffective: false }, CountryID: country, CurrencyID: me.CurrencyID } });
-    return this.#with(path.includes("Version=1") ? {} : { PriceList: { Version: 1, Items: [] } });
+    return this.#with(path.includes("Version=1") ? {} : { PriceList: { Version: 1, Items: [{ Code: `of ${merchant}` }] } });
   }
 
   #with(fields) {

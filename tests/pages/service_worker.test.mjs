@@ -83,7 +83,7 @@ test("A cache that is broken, empty or silent keeps nobody from the page", async
 function withWorker({ controller = {}, isRefused = false } = {}) {
   const asked = [];
   const acts = {};
-  const registration = { waiting: null, update: async () => { asked.push("looks for a version"); } };
+  const registration = { waiting: null, update: async () => { asked.push("looks for a version"); throw new Error("There is no connection."); } };
   const register = async (address, { scope, updateViaCache }) => {
     asked.push(`registers ${address} for ${scope}, cache ${updateViaCache}`);
     if (isRefused) throw new Error("The browser forbids it.");

@@ -150,7 +150,7 @@ URL.createObjectURL = (blob) => { files.push(blob); return "blob:file"; };
 // Somebody at a page, who notes all that happens.
 export class Story {
   #told = [];
-  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", left: 0, focus: "", title: "" };
+  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", entry: " (entry 1)", left: 0, focus: "", title: "" };
 
   constructor(name, tab) {
     Object.assign(this, { name, tab });
@@ -163,12 +163,13 @@ export class Story {
     const [views, others] = [true, false].map((isView) => tab.document.body.childNodes[0].childNodes.filter((one) => (one.localName === "main") === isView).flatMap(linesOf));
     const stored = await storedIn(tab);
     const { hash } = tab.entries.at(-1);
-    const next = { views, others, stored, sent: tab.sent.length, hash, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title };
+    const entry = `${hash} (entry ${tab.entries.length})`;
+    const next = { views, others, stored, sent: tab.sent.length, hash, entry, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title };
     const isSame = this.#told.length && next.hash.split("?")[0] === last.hash.split("?")[0]; // else the view is another, and all of it is told
     this.#told.push(
       ...tab.sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...tab.left.slice(last.left).map((url) => `left for ${url}`),
       ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),
-      ...["hash", "title"].filter((name) => next[name] !== last[name]).map((name) => `${name}: ${next[name]}`),
+      ...["entry", "title"].filter((name) => next[name] !== last[name]).map((name) => `${name === "entry" ? "at" : name}: ${next[name]}`),
       ...(this.#told.length ? shortened(difference(last.others, others)) : viewOf(others, this.name)), ...(isSame ? shortened(difference(last.views, views)) : viewOf(views, this.name)),
       ...(next.focus !== last.focus ? [next.focus] : []), ...(this.#told.length ? changesOf(last.stored, stored) : []),
     );

@@ -28,15 +28,8 @@ def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[
     if node is None or not TOOLS.exists():
         (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make browser`.")
     environment = {"SCENARIOS": scenarios, **os.environ, "TILL_TOOLS": str(TOOLS)}
-    return subprocess.run(
-        [node, "--single-threaded", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=3600,
-    )
+    command = [node, "--single-threaded", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -142,6 +142,8 @@ async function checkHealed(phone) {
   assert.equal(phone.life.pending, 0, "each button has its answer");
   checkNow(phone);
   assert.deepEqual(waiting(), [], "the queue drains");
+  const { session: { me }, prices } = phone.life.till.till();
+  assert.deepEqual([prices.merchant, prices.items], [me.ClientID, [{ Code: `of ${me.ClientID}` }]], "the price list is the merchant's own");
   for (const [minor, press] of phone.presses) checkPress(phone, minor, press);
   const before = phone.presses.size;
   phone.life.sale.nextSale();
