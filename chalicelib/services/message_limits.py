@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
 
 from chalicelib.domain import message_limits as limits
@@ -42,7 +43,8 @@ def admit(
         admitted = limits.admitted(own, shared, counted)
         numbers = Counter(own[address] for address in admitted) | dict.fromkeys(shared, len(admitted))
         if together := [*writes(admitted), *(store.additions(numbers, day) if admitted else ())]:
-            commit(*together)
+            with suppress(outbox_store.AlreadyStoredError):  # by an earlier try, whose answer was lost: its IDs are new
+                commit(*together)
         return admitted
 
     nothing: Mapping[Limit, int] = {}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.aws.client import Client
 from chalicelib.domain import message_limits
 from chalicelib.errors import Check
 from chalicelib.services import outbox
@@ -34,10 +35,13 @@ def give_back(stage: str, payment_id: str) -> str:
 
 def send(stage: str, payment_id: str, body: Any, key: str | None = None, login: Any = http.TILL_BY_KEY) -> Reply:
     """Send a receipt later, and let the stream send the message."""
-    headers = {"Idempotency_Key": key} if key else {}
-    reply = post(stage, f"/api/v1/payment/receipt/{payment_id}", body, login, **headers)
+    reply = post(stage, f"/api/v1/payment/receipt/{payment_id}", body, login, **headers_of(key))
     events.deliver_all()
     return reply
+
+
+def headers_of(key: str | None) -> dict[str, Any]:
+    return {"Idempotency_Key": key} if key else {}
 
 
 def is_replayed(reply: Reply) -> bool:
@@ -55,6 +59,27 @@ def test_everybody_named_gets_one_right_away_and_a_request_without_key_sends_aga
     assert [len(mails(one)) for one in to] == [2, 2]
     assert len(messages(number)) == 2
     assert mails(to[0])[0].subject == "Receipt from Demo Store: R 12.30"
+
+
+@pytest.mark.parametrize("key", [None, a_guid()])
+def test_a_receipt_whose_first_write_got_no_answer_for_long_is_sent_once(
+    stage: str, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment, to, call = paid(stage), an_email(), Client.call
+
+    def repeated(client: Client, operation: str, **parameters: Any) -> Any:
+        answer = call(client, operation, **parameters)
+        if operation == "TransactWriteItems":  # AWS knows the first token for ten minutes
+            return call(client, operation, **{**parameters, "ClientRequestToken": a_guid()})
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "call", repeated)
+        reply = post(stage, f"/api/v1/payment/receipt/{payment}", {"Email": to}, **headers_of(key))
+    events.deliver_all()
+
+    assert (reply.status, reply.body["ErrorCode"]) == (200, 0)
+    assert len(mails(to)) == 1
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def add_shops(script: Script, chance: Random) -> None:
 def add_taxes(script: Script, chance: Random) -> None:
     """Let the owner change the taxes while tills sell, and a till give a coffee of an earlier sale back."""
     acts = script.every()
-    sold = [act for act in acts if act.kind == "pay" and act.facts.get("goods")]
+    sold = [act for act in acts if act.kind == "pay" and act.facts.get("goods") and act.client in TILLS]
     is_closed = any(act.kind == "close" for act in acts)
     if not sold or is_closed or chance.random() >= SHARE_OF_TAXES:
         return
