@@ -58,6 +58,17 @@ test("A new version forgets the earlier ones of the till, and nothing else", asy
   assert.deepEqual([...worker.stored.keys()], ["of somebody else", `payments.till ${FILES.join(" ")}`]);
 });
 
+test("A version begins its work whatever the caches do: the browser holds all requests back until then", async () => {
+  for (const broken of [async () => { throw new Error("broken"); }, () => new Promise(() => {})]) {
+    for (const call of ["keys", "delete"]) {
+      const worker = aWorker({ others: ["payments.till main.0.js"] });
+      worker.caches[call] = broken;
+      const end = await Promise.race([worker.activate(), new Promise((late) => { setTimeout(late, 500, "late"); })]);
+      assert.equal(end, undefined);
+    }
+  }
+});
+
 test("The page and its files are answered from the cache, and every other request passes by", async () => {
   const worker = aWorker();
   await worker.install();
