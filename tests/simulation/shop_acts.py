@@ -48,6 +48,8 @@ def add_taxes(script: Script, chance: Random) -> None:
         facts = {"signs": "key", "is_stale": False, "taxes": chance.choice((TAXES, *CHANGED))}
         script.add(chance, at, OWNER, "prices", facts=facts)
     sale = chance.choice(sold)
+    if len({coffee(one.facts["amount"]) for one in sold if one.label == sale.label}) > 1:
+        return  # another sale has the same label
     facts = {
         "way": sale.facts["way"],
         "mode": "return",
