@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
@@ -226,6 +226,7 @@ def _offline(value: bool | None, *, inherited: bool | None = None) -> MobileSett
     above=st.none() | OFFLINE_CHANGES,
     changes=st.lists(st.tuples(st.booleans(), OFFLINE_CHANGES), max_size=8),
 )
+@example(MobileSettings(features=Features(accept_cash=True)), _offline(value=True), [(False, _offline(value=False))])
 def test_an_offline_sale_that_was_allowed_when_it_was_taken_is_allowed_for_ever(
     own: MobileSettings | None, above: MobileSettings | None, changes: list[tuple[bool, MobileSettings]]
 ) -> None:

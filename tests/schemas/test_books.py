@@ -314,6 +314,16 @@ def test_a_month_with_another_account_hides_none_of_the_first_month_from_hledger
     assert all(name in sheet for name in ("Kasse", "Assets:Clearing:SANDBOX"))
 
 
+@pytest.mark.parametrize("name", ["Kasse", "Assets:Kasse"])
+@pytest.mark.parametrize("account", ["cash", "clearing", "receivable", "prepaid", "sales", "returns", "tax"])
+def test_the_files_of_all_months_declare_types_for_hledger_or_none_does(account: str, name: str) -> None:
+    months = [[moved(tender=tender, mode=mode, tax=1)] for tender in NAMES for mode in (0, 1)]
+    names = {"tax": VAT, account: name}
+    found = [written("hledger", entries_of(many, splits_tax=True), **names) for many in months]
+
+    assert {b"; type:" in text for text in found} == {name == "Kasse"}
+
+
 @needs_beancount
 def test_a_month_with_new_accounts_joins_the_others_as_the_guide_says(tmp_path: Path) -> None:
     months = ([moved()], [moved(day=DAY + timedelta(days=30)), moved(tender="SANDBOX", day=DAY + timedelta(days=31))])

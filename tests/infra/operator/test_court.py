@@ -93,6 +93,18 @@ def test_an_export_has_a_payment_with_its_reversals_files_messages_events_and_th
     assert ids_in(exported("--transaction", "nonsense", unknown="NONSENSE")) == set()
 
 
+@pytest.mark.parametrize("is_latest_first", [False, True])
+def test_an_order_of_payments_of_any_days_has_all_their_reversals(exported: Any, *, is_latest_first: bool) -> None:
+    till, early = Payer().till, now() - timedelta(days=70)
+    paid = [till.pay(a_body(), at) for at in (early, now())]
+    back = [till.give_back(one, at, Amount="1.00") for one, at in zip(paid, (early, now()), strict=True)]
+    ordered = reversed(paid) if is_latest_first else paid
+
+    document = exported(*(part for one in ordered for part in ("--transaction", one.id)))
+
+    assert ids_in(document) == {one.id for one in (*paid, *back)}
+
+
 def test_the_check_of_the_guide_prints_the_digest_of_an_export(capsys: pytest.CaptureFixture[str]) -> None:
     payer = Payer()
     payer.pay_cash(Description="Twee koffies, asseblief: dankie vir môre")
