@@ -56,8 +56,10 @@ class Till:
         return found
 
     def told(self, transaction: str) -> list[tuple[str, int, int]]:
-        """Return what was told of a transaction, oldest first."""
-        found = [one for one in reversed(self.events()) if one["TransactionID"] == transaction]
+        """Return what was told of a transaction yesterday to tomorrow, oldest first."""
+        first, last = (f"{datetime.now(UTC) + days * timedelta(days=1):%Y-%m-%d}" for days in (-1, 2))
+        events = reversed(self.events(Period={"From": first, "To": last}))
+        found = [one for one in events if one["TransactionID"] == transaction]
         return [(one["Type"], one["State"], one["Substate"]) for one in found]
 
     def resend(self, event_id: str, **body: Any) -> Reply:
