@@ -75,7 +75,9 @@ def test_a_receipt_whose_first_write_got_no_answer_for_long_is_sent_once(
 
     with monkeypatch.context() as patch:
         patch.setattr(Client, "call", repeated)
-        reply = post(stage, f"/api/v1/payment/receipt/{payment}", {"Email": to}, **headers_of(a_guid() if has_key else None))
+        reply = post(
+            stage, f"/api/v1/payment/receipt/{payment}", {"Email": to}, **headers_of(a_guid() if has_key else None)
+        )
     events.deliver_all()
 
     assert (reply.status, reply.body["ErrorCode"]) == (200, 0)
