@@ -40,6 +40,16 @@ test("1. The kept basket knows its sale from the moment in which the sale is sto
   assert.equal(await basketOf(), undefined);
 });
 
+for (const storage of ["isStorageFull", "isStorageLate"]) {
+  test(`1. A sale is shown as paid only when the storage knows it (${storage})`, async () => {
+    const device = await aDevice();
+    device.send = async () => { device[storage] = true; return {}; };
+    const sale = await device.sell();
+
+    assert.deepEqual([sale.state, sale.isShownPaid], ["unknown", false]);
+  });
+}
+
 test("1. A sale that is sent again keeps its GUID", async () => {
   const device = await aDevice();
   device.faults = ["lost answer", "lost answer", "down"];
