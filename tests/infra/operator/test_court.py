@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 
 from chalicelib.domain.transaction import ERASED, Erasure
 from chalicelib.services.linked_cards import link
-from chalicelib.store import audit, linked_cards
-from chalicelib.store.table import read
+from chalicelib.store import audit, linked_cards, transactions
+from chalicelib.store.table import commit, read, update, write_one
 from infra.operator import commands as operator
 from infra.operator import erasure, holds
 from infra.reference import ROOT
@@ -268,6 +269,26 @@ def test_a_hold_that_comes_during_an_erasure_stops_it_and_both_say_so(
 
     assert len(said) == 1 + (step == "_replace_record")  # it had begun
     assert stored_transaction(paid.id).particulars.receipt_email == payer.email
+    assert stored_transaction(back.id).raw_request == back.raw_request
+
+
+def test_a_reversal_keeps_its_data_from_the_moment_its_payment_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = Payer()
+    paid = payer.swipe()
+    back = payer.till.give_back(paid, now(), Amount="1.00")
+    held = list[str]()
+
+    def overtaken(*writes: Any) -> Any:  # the hold has marked the payment, and not its reversal yet
+        if not held:
+            held.append(paid.id)
+            write_one(update(transactions.key(paid.id), "ADD #holds :order", {"order": frozenset({"another order"})}))
+        return commit(*writes)
+
+    monkeypatch.setattr(erasure, "commit", overtaken)
+    with suppress(SystemExit):
+        payer.erase()
+
+    assert held
     assert stored_transaction(back.id).raw_request == back.raw_request
 
 

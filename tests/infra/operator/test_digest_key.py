@@ -22,6 +22,8 @@ from chalicelib.store import agents
 from chalicelib.store.table import client, read, table_name, update, write_one
 from infra.operator import digest_key, items, stage_secret
 from infra.operator.commands import main
+from infra.stack import config
+from infra.stack.package import ROOT
 from tests.support.accounts import Account, a_session, accept_test_tokens, an_account, refusal_of
 from tests.support.card_guesses import OTHERS, card
 from tests.support.cards import PAN, a_card_body
@@ -107,6 +109,18 @@ def numbers(table: str, name: str) -> set[int]:
 
 def kept() -> Any:
     return stage_secret.current(settings().digest_secret_id).document
+
+
+def test_a_rotation_waits_for_the_longest_request_that_began_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begins, waited = clock.now(), list[datetime]()
+    monkeypatch.setattr(digest_key, "_begin", lambda **_: (1, begins))
+    monkeypatch.setattr(digest_key, "_wait_until", waited.append)
+    monkeypatch.setattr(digest_key, "_digest_logins", lambda _: sys.exit("It looks for digests."))
+
+    with pytest.raises(SystemExit, match="It looks for digests"):
+        main(["rotate-digest", "--again"])
+
+    assert waited[0] >= begins + timedelta(seconds=config.read(ROOT)["lambda_timeout"])
 
 
 @pytest.mark.usefixtures("quick_waits")
