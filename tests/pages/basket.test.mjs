@@ -80,6 +80,14 @@ test("The same item at the same price is one line, and nothing left takes the li
   assert.deepEqual(basket.lines.map((line) => line.price), [90]);
 });
 
+test("A discount on all stays as long as there is a line, and goes with the last one", () => {
+  const one = { title: "Tea", price: "12", quantity: "1", taxes: [] };
+  const basket = { ...EMPTY, lines: [one, one], off: { percent: "10" } };
+  const left = withMore(basket, 0, "-1");
+
+  assert.deepEqual([left.off, withMore(left, 0, "-1").off], [basket.off, null]);
+});
+
 test("No more is sold than the service takes", () => {
   const many = { ...EMPTY, lines: Array.from({ length: 50 }, (_, number) => a(`${number}`, 100, { off: { minor: 1 } })) };
 
