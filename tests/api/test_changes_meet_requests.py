@@ -215,6 +215,8 @@ def plain(item: Any, names: dict[str, str]) -> str:
     """Return an item as text, with a name for each value that is another one in each run."""
     if item is None:
         return "deleted"
+    if (item.get("state"), item.get("attempts")) == ({"S": "pending"}, {"N": "0"}):
+        return ""  # a delivery that an erasure began, else the stream, which does not run here
     is_erased = "erased" in item or ERASED in item.get("to", {}).get("L", ())
     if item.get("name", {}).get("S", "").startswith("messages#") or (is_erased and "given_up_at" in item):
         return (
