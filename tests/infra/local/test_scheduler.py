@@ -1,10 +1,14 @@
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
+from chalicelib.domain import deliveries
 from chalicelib.services import outbox, payment_sweep
 from chalicelib.services.lane_runner import Swept
-from infra.local import scheduler
+from chalicelib.store import events
+from infra.local import advance, scheduler
+from tests.support.events import a_stored_hook, an_event
 
 
 def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,3 +55,13 @@ def test_a_run_of_the_jobs_returns_how_many_payments_and_messages_it_processed(m
     monkeypatch.setattr(outbox, "sweep", lambda _: Swept(2))
 
     assert scheduler.run_jobs() == (Swept(3), Swept(2))
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_delivery_of_any_webhook_is_work_that_waits() -> None:
+    for slow_since, year in ((None, 2001), (datetime.now(UTC), 2000)):  # each is before all other work
+        hook = a_stored_hook(7, "https://shop.example/events", slow_since=slow_since)
+        begun = deliveries.begun(an_event(hook.client_id), hook.id, datetime(year, 1, 1, tzinfo=UTC))
+        events.begin(begun)
+
+        assert advance.next_due() == begun.due_at
