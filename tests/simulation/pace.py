@@ -51,26 +51,30 @@ def _is_early(begun: float, deadline: float, before: float, after: float) -> boo
 
 
 def silent_acquirers_are_spared(scenario: Scenario) -> Iterator[str]:
-    """After five requests in a row without an answer, a run of the sweep sends at most one."""
+    """After five requests in a row without an answer, a run of the sweep sends at most one.
+
+    The answers about a transaction count when its step ends: an early answer may count after a later silence.
+    """
     for name, acquirer in scenario.acquirers.items():
-        runs: defaultdict[str, list[Attempt]] = defaultdict(list)
+        steps: defaultdict[tuple[str, str], list[Attempt]] = defaultdict(list)
         for one in acquirer.attempts if acquirer.can_inquire else ():
             if PAYMENTS in one.task:
-                runs[one.instance].append(one)
-        for attempts in runs.values():
-            unanswered, tried = 0, defaultdict[str, set[str]](set)
-            is_open: dict[str, bool] = {}
+                step = steps.pop((one.instance, one.task), [])
+                steps[one.instance, one.task] = [*step, one]  # in the order of the last answers
+        unanswered, is_open = defaultdict[str, int](int), dict[str, bool]()
+        tried = defaultdict[str, set[str]](set)
+        for (instance, task), attempts in steps.items():
+            run = task.partition(".")[0]
+            is_open.setdefault(run, unanswered[instance] >= OPENS_AFTER)
+            most = 1 if is_open[run] else OPENS_AFTER + THREADS
             for one in attempts:
-                run = one.task.partition(".")[0]
-                is_open.setdefault(run, unanswered >= OPENS_AFTER)
-                most = 1 if is_open[run] else OPENS_AFTER + THREADS
                 if one.is_answered:
-                    unanswered, is_open[run] = 0, False
+                    unanswered[instance], is_open[run] = 0, False
                     tried[run].clear()
                 else:
-                    unanswered += 1
+                    unanswered[instance] += 1
                     tried[run].add(one.about)
-                if unanswered > most and len(tried[run]) > most:
+                if unanswered[instance] > most and len(tried[run]) > most:
                     yield f"{name} did not answer, and {run} asked it about {len(tried[run])} transactions"
 
 
