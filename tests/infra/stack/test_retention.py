@@ -82,7 +82,7 @@ def tables(*, expiring: bool = False) -> set[str]:
     return {
         resources.physical_name(one["TableName"], "").lstrip("-")
         for one in resources.properties_of(resources.TABLE_TYPE)
-        if not expiring or "TimeToLiveSpecification" in one
+        if not expiring or one.get("TimeToLiveSpecification") == {"AttributeName": "expires_at", "Enabled": True}
     }
 
 
