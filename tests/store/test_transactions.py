@@ -15,7 +15,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
 from chalicelib.store import transactions
-from chalicelib.store.table import Write, commit, read_item, set_attributes, update, write_one
+from chalicelib.store.table import Write, client, commit, read_item, set_attributes, table_name, update, write_one
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
@@ -198,7 +198,15 @@ def test_an_item_that_is_due_in_its_right_place_or_not_at_all_is_left(
     placed = {name: item[name]["S"] for name in ("due_shard", "due_at")} | changes
     found: dict[str, Any] = {name: {"S": text} for name, text in placed.items() if text}
 
-    assert (transactions.listed_as_due(payment, found, NOW) is None) is is_right
+    write = transactions.listed_as_due(payment, found, NOW)
+
+    assert (write is None) is is_right
+    if write:
+        client().call(
+            "PutItem", TableName=table_name(transactions.TABLE), Item={**item, **found, "phase": {"S": phase}}
+        )
+        write_one(write)
+        assert transactions.listed_as_due(payment, read_item(transactions.key(payment.id)), NOW) is None
 
 
 def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> None:
