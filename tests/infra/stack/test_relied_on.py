@@ -131,6 +131,31 @@ def rings(properties: dict[str, Any], value: float | None) -> bool:
     return bool(value >= properties["Threshold"])
 
 
+MINUTE = 60
+RINGS = {  # name: seconds of a period, periods of the last ones, number in a period, and these in words
+    "ServerErrors": (MINUTE, (2, 3), 3, "three times a minute"),
+    "AcquirersOutOfReach": (15 * MINUTE, (1, 1), 5, "Five requests to acquirers or partners within 15 minutes"),
+    "MoneyHeld": (MINUTE, (10, 15), 1, "For ten minutes"),
+    "SweepsSilent": (5 * MINUTE, (2, 2), 11, "For ten minutes"),
+    "OutOfReach": (5 * MINUTE, (2, 2), 1, "twice in a row"),
+    "NoRequests": (30 * MINUTE, (1, 1), 1, "for half an hour"),
+    "Defects": (MINUTE, (1, 1), 1, "an unexpected error"),
+    "RequestsRefused": (MINUTE, (1, 1), 10, "Ten requests in a minute"),
+    "DeliveriesBehind": (MINUTE, (3, 5), 1, "due for ten minutes"),
+    "StreamRecordsLost": (MINUTE, (1, 1), 1, "gave up records"),
+    "Misuse": (MINUTE, (1, 1), 50, "Within a minute 50 sign-ins"),
+    "Unusual": (MINUTE, (1, 1), 10, "Within a minute: ten messages"),
+}
+
+
+def test_an_alarm_rings_as_soon_as_its_meaning_says() -> None:
+    numbers = {one.name: (one.period, tuple(one.periods), one.threshold) for one in alarms.ALARMS}
+
+    assert numbers == {name: row[:3] for name, row in RINGS.items()}
+    for alarm in alarms.ALARMS:
+        assert RINGS[alarm.name][3] in alarm.meaning
+
+
 def test_the_sweeps_that_must_run_are_those_that_run() -> None:
     (alarm,) = [one for one in alarms.ALARMS if one.metric == "SweepRuns"]
     sweeps = {one.function for one in alarms.METRIC_FILTERS if one.metric == "SweepRuns"}
