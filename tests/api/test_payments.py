@@ -128,7 +128,7 @@ def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent:
     assert reply.findings == [("BasicTran.OfflineTran.Invoice", 3)]
 
 
-@pytest.mark.parametrize("sent", ["A-1", "260314-3-1", "Nr. 7/é", "260314.3"])
+@pytest.mark.parametrize("sent", ["A-1", "260314-3-1", "Nr. 7/é", "260314.3", "260314é3é1"])
 def test_an_offline_payment_keeps_the_tills_number(stage: str, sent: str) -> None:
     reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
 

@@ -72,7 +72,8 @@ def test_the_account_the_logs_and_the_alarms_may_use_the_key_and_nobody_else(sam
         "EncryptWhatTheAlarmsPublish": {"Service": "cloudwatch.amazonaws.com"},
     }
     assert statements["EncryptWhatTheAlarmsPublish"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
-    assert "kms:*" not in statements["EncryptTheLogsOfTheStage"]["Action"]
+    of_logs = ["Decrypt", "Describe*", "Encrypt", "GenerateDataKey*", "ReEncrypt*"]  # what CloudWatch Logs asks for
+    assert statements["EncryptTheLogsOfTheStage"]["Action"] == [f"kms:{one}" for one in of_logs]
 
 
 def test_the_logs_may_use_the_key_for_the_log_groups_of_the_stage_alone(sam: dict[str, Any]) -> None:

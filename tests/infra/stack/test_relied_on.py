@@ -110,6 +110,7 @@ def test_each_rule_of_the_bucket_deletes_earlier_versions_as_well() -> None:
             assert rule["NoncurrentVersionExpiration"]["NoncurrentDays"] <= rule["ExpirationInDays"]
     assert {rule["Status"] for rule in rules} == {"Enabled"}
     assert {rule["Prefix"] for rule in rules} == {"exports/"}, "photos and signatures stay"
+    assert any(rule.get("ExpiredObjectDeleteMarker") for rule in rules), "a version that marks a deletion goes last"
 
 
 @pytest.mark.parametrize("alarm", alarms.ALARMS, ids=lambda alarm: alarm.name)
