@@ -423,6 +423,46 @@ def test_a_line_of_the_gateway_counts_for_what_it_says(line: Line, sums: dict[st
     assert counted([("Access", line)]) == sums
 
 
+OURS = FUNCTIONS - {"Access", "LookFromOutside"}  # the look has an alarm of its own
+SWEEPS = {"SweepPayments", "SweepOutbox", "SweepEvents"}
+ACQUIRERS, GUESSES, MESSAGES = (
+    {"APIHandler", "SweepPayments"},
+    {"APIHandler", "Authorizer"},
+    {"DeliverOutbox", "SweepOutbox"},
+)
+WRITTEN: list[tuple[set[str], Line, dict[str, int]]] = [  # who writes the line, and for what it counts there
+    (OURS, {"event": "defect"}, {"Defects": 1}),
+    (OURS, {"event": "unreadable"}, {"Unusual": 10}),
+    ({"APIHandler"}, {"event": "request", "status": 503, "error_code": 503}, {"ServerErrors": 1}),
+    ({"APIHandler"}, {"event": "request", "status": 500, "error_code": 901}, {"ServerErrors": 1, "Defects": 1}),
+    ({"APIHandler"}, {"event": "request", "status": 503, "error_code": 902}, {"AcquirersOutOfReach": 1}),
+    ({"APIHandler"}, {"event": "request", "status": 499, "error_code": 1}, {}),
+    (ACQUIRERS, {"event": "answer_lost"}, {"AcquirersOutOfReach": 1}),
+    ({"SweepPayments"}, {"event": "acquirer_silent"}, {"AcquirersOutOfReach": 5}),
+    ({"SweepPayments"}, {"event": "reversal_outstanding"}, {"MoneyHeld": 1}),
+    ({"SweepPayments"}, {"event": "overdue"}, {"MoneyHeld": 1}),
+    ({"SweepPayments"}, {"event": "sweep", "behind_seconds": 300}, {"SweepRuns": 1, "MoneyHeld": 1}),
+    ({"SweepOutbox"}, {"event": "sweep", "behind_seconds": 600}, {"SweepRuns": 1, "DeliveriesBehind": 1}),
+    ({"SweepEvents"}, {"event": "sweep", "behind_seconds": 3600}, {"SweepRuns": 1, "DeliveriesBehind": 1}),
+    (SWEEPS, {"event": "sweep", "behind_seconds": 299}, {"SweepRuns": 1}),
+    ({"SweepOutbox"}, {"event": "sweep", "behind_seconds": 599}, {"SweepRuns": 1}),
+    ({"SweepEvents"}, {"event": "sweep", "behind_seconds": 3599}, {"SweepRuns": 1}),
+    (GUESSES, {"event": "denied"}, {"Misuse": 1}),
+    (GUESSES, {"event": "login_from_many_places"}, {"Misuse": 50}),
+    (GUESSES, {"event": "card_guesses"}, {"Misuse": 50}),
+    (MESSAGES, {"event": "outbox", "outcome": "given up"}, {"Unusual": 1}),
+    (MESSAGES, {"event": "outbox", "outcome": "sent"}, {}),
+    ({"APIHandler"}, {"event": "messages_withheld", "messages": 3}, {"Unusual": 3}),
+    ({"APIHandler"}, {"event": "offline_sale", "waited_seconds": 86_400}, {"Unusual": 2}),
+    ({"APIHandler"}, {"event": "offline_sale", "waited_seconds": 86_399}, {}),
+]
+
+
+@pytest.mark.parametrize(("functions", "line", "sums"), WRITTEN)
+def test_a_line_counts_in_each_function_that_writes_it(functions: set[str], line: Line, sums: dict[str, int]) -> None:
+    assert {name: counted([(name, line)]) for name in functions} == dict.fromkeys(functions, sums)
+
+
 def test_the_dashboard_is_json_and_within_the_free_tier() -> None:
     body = alarms.monitoring_resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
     widgets = json.loads(body)["widgets"]
