@@ -8,6 +8,7 @@ import pytest
 from chalicelib.domain import events
 from chalicelib.domain.events import Kind, event_of, kind_of
 from chalicelib.domain.phases import PENDING, Phase
+from chalicelib.domain.transaction import Erasure
 from chalicelib.schemas.webhooks import body_of
 from tests.support.events import OF_PAYMENTS, OF_REVERSALS
 from tests.support.transactions import NOW, a_payment
@@ -70,6 +71,13 @@ def test_a_webhook_gets_no_more_than_who_what_and_when() -> None:
         "timestamp": "2026-03-14T09:26:53.589Z",
         "data": {"TransactionID": "A", "OriginalID": None, "State": 400, "Substate": 411, "ClientID": 7, "PosID": 17},
     }
+
+
+@pytest.mark.parametrize(("erasure", "erased"), [(None, None), *((one, True) for one in Erasure)])
+def test_an_event_of_an_erased_payment_stores_no_answer(erasure: Erasure | None, *, erased: bool | None) -> None:
+    made = event_of(a_payment(phase=Phase.REVERSAL_APPROVED, original_id="A", erasure=erasure), NOW)
+    assert made is not None
+    assert made.erased is erased
 
 
 def test_a_ping_names_the_merchant_alone() -> None:
