@@ -21,7 +21,7 @@ from chalicelib.domain.reversal import ReversalOrder, ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, Pictures, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.schemas.transaction_view import TransactionList, TransactionView
-from chalicelib.schemas.webhooks import EventsAnswer
+from chalicelib.schemas.webhooks import EventsAnswer, EventView
 from tests.support.builders import an_agent
 from tests.support.transactions import NOW, a_payment, altered
 
@@ -179,3 +179,16 @@ def test_an_event_of_a_usual_webhook_shows_all_its_attempts_and_their_answers() 
     shown = EventsAnswer.of([an_event(5, ATTEMPTS_KEPT, answer)]).events[0].deliveries
 
     assert [(len(one.attempt_list), one.attempt_list[0].answer) for one in shown] == [(ATTEMPTS_KEPT, answer)] * 5
+
+
+@pytest.mark.parametrize(("webhooks", "shown", "each"), [(1, 1, 20), (5, 5, 20), (10, 10, 10), (25, 20, 5)])
+def test_an_event_shows_its_newest_webhooks_and_their_newest_attempts(webhooks: int, shown: int, each: int) -> None:
+    event = event_of(a_payment(), NOW)
+    assert event is not None
+    made = tuple(Attempt(NOW, 5, 500, str(number)) for number in range(25))
+    deliveries = [replace(begun(event, number, NOW), made=made) for number in reversed(range(webhooks))]
+    found = EventView.of(event, deliveries).deliveries
+
+    assert [one.webhook_id for one in found] == [*range(webhooks)][-shown:]
+    newest = [str(number) for number in range(24, 24 - each, -1)]
+    assert all([attempt.answer for attempt in one.attempt_list] == newest for one in found)
