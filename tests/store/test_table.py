@@ -1,5 +1,6 @@
 """Items, conditions and pages of the tables, and what becomes of a failed write."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,6 +42,7 @@ from chalicelib.store.table import (
     put_new,
     read_all,
     set_attributes,
+    update,
     value_of,
     write_one,
 )
@@ -179,6 +181,21 @@ def test_a_defect_of_ours_is_not_called_an_outage_but_an_unreadable_record_is(  
 
     with pytest.raises(error):
         write(put_new("transactions", a_payment(), "id"))
+
+
+@pytest.mark.usefixtures("moto")
+def test_of_several_writes_the_record_that_refuses_its_own_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message, reasons = "An operand in the update expression has an incorrect data type", ("None", "ValidationError")
+    refused = RefusedError("TransactWriteItems", "TransactionCanceledException", message=message, reasons=reasons)
+    failing(monkeypatch, refused, of="TransactWriteItems")
+
+    with pytest.raises(UnreadableError):
+        commit(*(update(transactions.key(one), "SET #a = :a", {"a": 1}) for one in ("FIRST", "SECOND")))
+
+    line = json.loads(capsys.readouterr().out)
+    assert (line["table"], line["record"]) == ("transactions", "SECOND")
 
 
 @pytest.mark.usefixtures("impatient", "engine")
