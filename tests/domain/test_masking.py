@@ -100,4 +100,7 @@ def test_no_text_around_it_hides_a_number(number: str, before: str, after: str) 
 
 @given(st.text(st.sampled_from("0123456789 -"), max_size=30), st.text(st.sampled_from("0123456789 -x"), max_size=30))
 def test_the_cards_own_number_is_found_within_longer_numbers(before: str, after: str) -> None:
-    assert PAN not in mask_foreign(f"{before}{PAN}{after}", CARD)
+    text = f"{before}{PAN}{after}"
+
+    assert PAN not in mask_foreign(text, CARD)
+    assert mask_of((PAN,))(text).startswith(f"{before}411111******1111")
