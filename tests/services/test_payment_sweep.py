@@ -10,15 +10,17 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.domain import steps
+from chalicelib.domain import message_limits, steps
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
+from chalicelib.domain.events import Kind, partition_of
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.services.acquirer_calls import Calls
-from chalicelib.store import due_index, transactions
+from chalicelib.store import due_index, events, outbox, transactions
+from chalicelib.store import message_limits as counters
 from chalicelib.store.table import client, read_item, table_name
 from infra.bench.shop import write_in_bulk
 from tests.support.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
@@ -71,6 +73,25 @@ def test_sixteen_acquirer_requests_run_side_by_side() -> None:
     assert living.most_at_once == THREADS
     assert (swept.done, swept.behind_seconds, swept.is_unfinished) == (2 * THREADS, 0, False)
     assert phases(payments) == {Phase.APPROVED}
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_sweep_stores_all_that_an_outcome_brings() -> None:
+    wanted = {"receipt": ReceiptAddresses(("ann@payer.example",)), "makes_events": True}
+    with serving(LIVING=FakeAcquirer()):
+        payment, given_up = unknown("LIVING", **wanted), unknown("LIVING", phase=Phase.AUTO_CANCELLING, **wanted)
+        limit = message_limits.of_agent(payment.agent.id)
+        before = counters.counted([limit], DUE.date()).get(limit, 0)
+        assert payment_sweep.run(DUE).done == 2
+
+    assert read_item(outbox.key(f"{payment.id}.email"))
+    assert not read_item(outbox.key(f"{given_up.id}.email"))
+    assert counters.counted([limit], DUE.date()) == {limit: before - 1}  # a receipt that is never sent
+    made = [one for one, _ in events.between(partition_of(payment.client_id, DUE.date()))]
+    assert {(one.transaction_id, one.kind) for one in made} >= {
+        (payment.id, Kind.PAYMENT_APPROVED),
+        (given_up.id, Kind.PAYMENT_CANCELLED),
+    }
 
 
 @pytest.mark.usefixtures("alone")

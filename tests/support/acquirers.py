@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.gateways import acquirers
@@ -48,7 +48,8 @@ class FakeAcquirer:
         return AcquirerAnswer(0, "Approved")
 
     def reverse(self, request: Any, within_s: float) -> AcquirerAnswer:
-        return self.inquire(request.reference, within_s)
+        reversed_ = Reversed(request.original, request.amount_minor)
+        return replace(self.inquire(request.reference, within_s), reverses=reversed_)
 
 
 @contextmanager

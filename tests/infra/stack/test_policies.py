@@ -62,6 +62,44 @@ def test_whoever_reads_the_secret_reads_the_digest_keys() -> None:
     for name in POLICIES:
         reached = {resource_of(one) for statement in statements(name) for one in statement["Resource"]}
         assert (SECRET in reached) == (DIGEST_KEYS in reached), name
+        assert (SECRET in reached) == is_allowed(name, Permission("secretsmanager:GetSecretValue", SECRET)), name
+
+
+KEY_OF_TABLES = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
+STREAMS = {"deliver-outbox": "Outbox", "deliver-events": "Events"}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_function_may_do_what_only_the_cloud_asks_of_it(name: str) -> None:
+    """Lambda writes its log and reads its stream with the function's role, and DynamoDB uses the key with it."""
+    own = {one["Sid"]: (one["Action"], [*map(resource_of, one["Resource"])]) for one in statements(name)}
+    log = f"arn:aws:logs:{REGION}:{ACCOUNT_ID}:log-group:/payments/{STACK}/{name}:*"
+    wanted = {"Log": (["logs:CreateLogStream", "logs:PutLogEvents"], [log])}
+    if name in {"api", "authorizer"}:
+        wanted["Trace"] = (["xray:PutTraceSegments", "xray:PutTelemetryRecords"], ["*"])
+    if name in STREAMS:
+        reading = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"]
+        wanted["ReadTheStream"] = (reading, [f"{STREAMS[name]} StreamArn"])
+        wanted["ListStreams"] = (["dynamodb:ListStreams"], ["*"])
+        wanted["ReportWhatWasLost"] = (["sqs:SendMessage"], ["LostRecords Arn"])
+    if any(action.startswith("dynamodb:") for actions, _ in own.values() for action in actions):
+        (of_tables,) = [sid for sid in own if sid.startswith("UseTheKeyOfTables")]
+        wanted[of_tables] = (KEY_OF_TABLES, [KEY])
+
+    assert {sid: own[sid] for sid in wanted} == wanted
+
+
+@pytest.mark.parametrize(("stream", "sweep"), [("deliver-outbox", "sweep-outbox"), ("deliver-events", "sweep-events")])
+def test_a_sweep_may_do_all_that_the_function_at_the_stream_does(stream: str, sweep: str) -> None:
+    of_stream, of_sweep = ({one["Sid"]: one for one in statements(name)} for name in (stream, sweep))
+    shared = of_stream.keys() - {"Log", "ReadTheStream", "ListStreams", "ReportWhatWasLost"}
+
+    assert of_sweep.keys() - {"Log", "FindWhatIsDue"} == shared
+    for sid in shared:
+        assert of_sweep[sid].get("Condition") == of_stream[sid].get("Condition")
+        assert of_sweep[sid]["Resource"] == of_stream[sid]["Resource"]
+        more = ["dynamodb:Scan"] if sid == "FindWebhooks" else []  # a sweep asks for those of all merchants
+        assert of_sweep[sid]["Action"] == more + of_stream[sid]["Action"]
 
 
 @pytest.mark.parametrize(
