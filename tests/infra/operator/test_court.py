@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import itertools
 import json
 import re
 import subprocess
@@ -22,6 +23,7 @@ from infra.reference import ROOT
 from tests.api.test_unreadable_records import damage
 from tests.support.card_guesses import OTHERS
 from tests.support.cards import PAN
+from tests.support.intercepted_calls import stopping
 from tests.support.payers import Payer, now, replace_name
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
@@ -211,6 +213,32 @@ def test_a_hold_stops_an_erasure_until_it_is_lifted(
     assert {stored_transaction(one.id).erasure for one in (held, back, later)} == {Erasure.DONE}
     with pytest.raises(SystemExit, match="There is no hold"):
         court("lift", reference=order)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_hold_or_its_end_that_dies_at_any_call_is_repeated(when: str, *, is_held: bool) -> None:
+    payer = Payer()
+    order, paid = f"order {payer.token}", [payer.pay_cash().id for _ in range(2)]
+
+    def run(*, holds_them: bool) -> None:
+        if holds_them:
+            court("hold", *(f"--transaction={one}" for one in paid), reference=order)
+        else:
+            with suppress(SystemExit):  # there is no hold, or no longer
+                court("lift", reference=order)
+
+    for number in itertools.count(1):
+        run(holds_them=not is_held)
+        with stopping(number, when) as stopped:
+            run(holds_them=is_held)
+        run(holds_them=is_held)
+
+        listed = {one for hold in holds.all_holds() if hold.reference == order for one in hold.ids}
+        marked = {one for one in paid if order in stored_transaction(one).holds}
+        assert listed == marked == ({*paid} if is_held else set())
+        if not stopped:
+            return
 
 
 def test_a_hold_ends_after_its_last_day() -> None:
