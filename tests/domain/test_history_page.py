@@ -24,6 +24,7 @@ from chalicelib.domain.history_page import (
 from chalicelib.domain.money import Currency
 from tests.support.transactions import NOW, a_payment
 
+DAY = timedelta(days=1)
 MIDNIGHT = datetime(2026, 3, 14)  # noqa: DTZ001  the merchant's own
 
 
@@ -52,7 +53,7 @@ def test_days_come_in_the_order_of_the_list_without_those_that_hold_nothing() ->
 
     days = days_of(day_totals, newest_first=True)
 
-    assert [(day.begin.day, day.count) for day in days] == [(16, 1), (14, 5)]
+    assert [(day.begin.day, day.end - day.begin, day.count) for day in days] == [(16, DAY, 1), (14, DAY, 5)]
     assert days_of(day_totals, newest_first=False) == days[::-1]
 
 

@@ -91,6 +91,19 @@ def test_after_two_minutes_an_equal_request_is_another_return() -> None:
     assert counted(payment) == (8000, 2)
 
 
+@pytest.mark.parametrize(
+    "modes", [(ReverseMode.RETURN_CNP, ReverseMode.CANCEL_CNP), (ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP)]
+)
+def test_a_reversal_in_another_mode_is_no_repeat(modes: tuple[ReverseMode, ReverseMode]) -> None:
+    till = a_till()
+    payment = paid(till)
+    till.give_back(payment, NOW, ReverseMode=int(modes[0]))
+
+    with pytest.raises(ServiceError):
+        till.give_back(payment, NOW + SECOND, ReverseMode=int(modes[1]))
+    assert counted(payment) == (10000, 1)
+
+
 @pytest.mark.parametrize("amount", ["100", "60"])
 def test_an_equal_request_that_looked_early_gets_the_first_answer(monkeypatch: pytest.MonkeyPatch, amount: str) -> None:
     till = a_till()
