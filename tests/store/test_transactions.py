@@ -242,6 +242,23 @@ def test_lines_that_came_back_meanwhile_stay_given_back_when_another_return_fail
     assert (stored_transaction(payment.id).reversals.given_back or {})["line1"] == 1
 
 
+@pytest.mark.parametrize(("has_failed", "came"), [(True, False), (False, True), (True, True)])
+def test_lines_are_not_returned_by_a_payment_that_another_return_has_changed(*, has_failed: bool, came: bool) -> None:
+    payment = recorded()
+    first = requested(payment, 300, gives_back={"line0": Decimal(1)})
+    read_before = stored_transaction(payment.id)
+    if has_failed:
+        write_one(transactions.release(replace(first, phase=Phase.DECLINED), read_before))
+    if came:  # the amount may be the same again
+        requested(stored_transaction(payment.id), 300, gives_back={"line1": Decimal(1)})
+    now = stored_transaction(payment.id)
+
+    with pytest.raises(transactions.RemainderChangedError):
+        requested(read_before, 300, gives_back={"line2": Decimal(1)})
+
+    assert stored_transaction(payment.id) == now
+
+
 def test_a_return_that_was_done_keeps_its_amount_reversed() -> None:
     payment = recorded()
     returning = requested(payment, 300)
