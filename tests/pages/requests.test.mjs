@@ -7,7 +7,7 @@ import { test } from "./runner.mjs";
 
 // The calls of each module. A new one needs its line in SENT or READ.
 const CALLS = {
-  "kit/giving_back.js": 1, "kit/payments.js": 2, "kit/send_receipt.js": 1, "shop/drawers.js": 2, "shop/frame.js": 1, "shop/history.js": 3, "shop/merchants.js": 3, "shop/price_draft.js": 2, "shop/receipt.js": 1, "shop/sign_in.js": 3,
+  "kit/giving_back.js": 1, "kit/payments.js": 2, "kit/send_receipt.js": 1, "shop/drawers.js": 2, "shop/frame.js": 1, "shop/history.js": 3, "shop/merchants.js": 3, "shop/price_draft.js": 2, "shop/receipt.js": 1, "shop/sign_in.js": 4,
   "shop/takings.js": 1, "shop/till_list.js": 6, "shop/webhook_list.js": 8, "till/my_day.js": 3, "till/payment.js": 1, "till/receipt.js": 1, "till/sale.js": 1, "till/sales.js": 2, "till/till.js": 13,
 };
 
@@ -17,7 +17,7 @@ test("Each call of the service is known here", () => {
   for (const room of ["kit", "shop", "till"]) {
     for (const file of readdirSync(new URL(room, folder)).filter((name) => name.endsWith(".js") && name !== "api.js")) {
       const text = readFileSync(new URL(`${room}/${file}`, folder), "utf8").replace(/^ *\/\/.*|function \w+/gm, "");
-      const count = [...text.matchAll(/(?<![.#\w])(?:call|callAs|ask|asked|exchange)\((?!\{|\)|null\)|true\)|false\))/g)].length;
+      const count = [...text.matchAll(/(?<![.#\w])(?:call|callAs|ask|asked|exchange)\((?!\{|\)|null\)|true\)|false\)|\(now\) =>)/g)].length;
       if (count) found[`${room}/${file}`] = count;
     }
   }

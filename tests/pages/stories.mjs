@@ -45,7 +45,7 @@ function lineOf(element) {
 }
 
 // The lines of an element, as a person reads them: a row of buttons, and a field with its words, is one line.
-function linesOf(element) {
+export function linesOf(element) {
   const name = element.localName;
   const found = [];
   let text = "";
@@ -82,7 +82,7 @@ function read(text) {
 }
 
 // All that the storages of the tab hold: the fields of each record.
-async function storedIn(tab) {
+export async function storedIn(tab) {
   const all = {};
   for (const [place, map] of [["session", tab.session], ["local", tab.local]]) for (const [name, text] of map) all[`${place} ${name}`] = fieldsOf(read(text));
   if (!tab.store) return all;
@@ -147,6 +147,15 @@ function requestOf({ method, path, key, token, body }) {
 const files = [];
 URL.createObjectURL = (blob) => { files.push(blob); return "blob:file"; };
 
+// Act at a page. A text is a button or an address; an object is what is typed; a number is seconds that pass.
+export async function take(tab, act) {
+  if (typeof act === "number") await tab.pass(act);
+  else if (typeof act === "function") await act(tab);
+  else if (typeof act !== "string") await tab.fill(act);
+  else if (act.startsWith("#")) tab.go(act);
+  else tab.click(tab.button(act));
+}
+
 // Somebody at a page, who notes all that happens.
 export class Story {
   #told = [];
@@ -176,16 +185,12 @@ export class Story {
     this.#last = next;
   }
 
-  // Act, and note what follows. A text is a button; an object is what is typed; a number is seconds that pass.
+  // Act, and note what follows.
   async step(step) {
     const { tab } = this;
     const [words, act] = Array.isArray(step) ? step : [typeof step === "string" && step.startsWith("#") ? `goes to ${step}` : typeof step === "string" ? `presses ${step}` : typeof step === "number" ? `waits ${step} s` : `types ${JSON.stringify(step)}`, step];
     this.#told.push(`* ${words}`);
-    if (typeof act === "number") await tab.pass(act);
-    else if (typeof act === "function") await act(tab);
-    else if (typeof act !== "string") await tab.fill(act);
-    else if (act.startsWith("#")) tab.go(act);
-    else tab.click(tab.button(act));
+    await take(tab, act);
     await tab.pass(0.3);
     await this.#look();
   }

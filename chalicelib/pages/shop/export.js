@@ -1,5 +1,6 @@
 // The export of payments: a list as CSV, or the takings as a journal with the bookkeeper's names of accounts.
 import { Dialog } from "../kit/dialogs.js";
+import { useIsLeft } from "../kit/load.js";
 import { Failure, Field, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { html, useState } from "../kit/view.js";
@@ -44,6 +45,7 @@ function ExportDialog({ query, onClose }) {
   const [format, setFormat] = useState("csv");
   const [error, setError] = useState(null);
   const [isBusy, setBusy] = useState(false);
+  const isLeft = useIsLeft();
   const isJournal = format !== "csv";
   const choose = (event) => {
     setFormat(event.target.value);
@@ -56,7 +58,9 @@ function ExportDialog({ query, onClose }) {
     setBusy(true);
     setError(null);
     try {
-      location.assign(await (isJournal ? exportedJournal(query, format, names) : exported(query))); // a download, so the page stays
+      const url = await (isJournal ? exportedJournal(query, format, names) : exported(query));
+      if (isLeft()) return; // it was cancelled
+      location.assign(url); // a download, so the page stays
       onClose();
     } catch (refusal) {
       setError(refusal);

@@ -1,6 +1,7 @@
 // Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "../kit/api.js";
 import { Dialog } from "../kit/dialogs.js";
+import { useIsLeft } from "../kit/load.js";
 import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
 import { texts } from "texts";
@@ -19,6 +20,7 @@ function SignInForm({ email = "", onSignedIn, children }) {
   const [error, setError] = useState(null);
   const [isBusy, setBusy] = useState(false);
   const form = useRef(null);
+  const isLeft = useIsLeft();
   useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
 
   const submit = async (event) => {
@@ -27,8 +29,11 @@ function SignInForm({ email = "", onSignedIn, children }) {
     setBusy(true);
     setError(null);
     try {
-      onSignedIn(await signIn(typed.get("email").trim(), typed.get("password")));
+      const signedIn = await signIn(typed.get("email").trim(), typed.get("password"));
+      if (isLeft()) callAs(signedIn.token, "user/logout/session", {}).catch(() => {}); // somebody gave it up
+      else onSignedIn(signedIn);
     } catch (refusal) {
+      if (isLeft()) return;
       setError(refusal);
       setBusy(false);
       form.current.querySelector("[type=password]").select();
