@@ -1,6 +1,7 @@
 // Answers that come late: after the view has moved on, was asked again or was left. Each case is told twice. First every answer
 // comes before the next step. Then all answers are held until the last step, and the newest comes first. Both end alike.
 import assert from "node:assert/strict";
+import { START } from "./device.mjs";
 import { CASHIER, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, Shop, TILL, WEBHOOK, aSale, aShop, aTill, listed } from "./pages.mjs";
 import { test } from "./runner.mjs";
 import { linesOf, storedIn, take } from "./stories.mjs";
@@ -36,15 +37,21 @@ const ANSWERS = {
 class Post {
   #held = [];
   isHolding = false;
+  isBroken = false; // nothing can be read from the storage
 
   constructor(tab) {
     const { answer } = tab;
+    tab.post = this;
     tab.answer = (request) => this.#bring(answer(request));
     if (tab.page !== "till") return;
     const { prototype } = tab.load("till/store.js").Store;
     for (const name of READS) {
       const read = prototype[name];
-      prototype[name] = function brought(...given) { return post.#bring(read.apply(this, given)); };
+      prototype[name] = function brought(...given) {
+        const answer = post.isBroken ? Promise.reject(new Error("broken")) : read.apply(this, given);
+        answer.catch(() => {}); // it may be held
+        return post.#bring(answer);
+      };
     }
     const post = this;
   }
@@ -107,14 +114,21 @@ const GUID = "00000000-0000-4000-8000-00000000AAAA";
 const ofMerchant8 = { "payment/ID": { Transactions: [{ ...PAYMENT, ClientID: 100 }] } };
 const reload = (tab) => { tab.hash = tab.entries.at(-1).hash; tab.open(); };
 
-const WAITING = aSale({ state: "waiting", queued: 1, isShownPaid: true });
-const PAID = aSale({ state: "paid", canReturn: true, invoice: "261123.3.9", isShownPaid: true, answeredAt: 1 });
+const PAID = aSale({ state: "paid", canReturn: true, invoice: "261123.3.9", isShownPaid: true, answeredAt: START });
 const OLDER = aSale({ ...PAID, id: GUID.replace("AAAA", "AAAB"), counter: 2, number: "TEST2-000002", takenAt: PAID.takenAt - 3 * 86_400_000, draft: { ...PAID.draft, description: "Milk" } });
 const KEPT = { sales: [PAID, OLDER], isOnline: false };
 const CARDS = {
   "merchant/pos/ID": { Pos: { ...TILL, MobileSettings: { Features: { AcceptCash: true }, AllowLinkedCardsEffective: true }, CurrencyID: "ZAR" } },
   "payment/GetLinkedCards": () => ({ LinkedCards: [{ ID: "C1", AccountID: 3, Alias: about("Card"), PaymentType: "VISA", PANEnding: "1111" }] }),
 };
+
+const PARKED = aSale({ state: "parked", queued: 1, reason: { code: 202 } });
+// What is stored of a sale changes, and the views hear of it.
+const stored = (changes) => [(tab) => { tab.load("till/till.js").change(PAID.id, changes); }, 0.3];
+const broken = (isBroken) => (tab) => { tab.post.isBroken = isBroken; };
+const lost = (tab) => { tab.shop.answers["user/me"] = null; tab.load("till/till.js").ask("GET", "user/me"); };
+const look = (tab) => tab.fire(tab.document.root, "focus");
+const refused = (tab) => { tab.shop.answers["user/login/session"] = ({ body }) => (body.Email === OWNER.Email ? { status: 401, ErrorCode: 102, ErrorMessage: "Wrong." } : undefined); };
 
 const day = (name) => ({ day: `2026-11-${name}` });
 
@@ -137,6 +151,8 @@ const CASES = {
   "an export that is cancelled": { open: at("#/payments"), steps: ["Export", submit, "Cancel"], like: ["Export", null, "Cancel"] },
   "a payment that is returned and left": { open: at("#/payments/P1"), way: ["Return…"], steps: [submit, "#/payments/P2"] },
   "a price that is changed while the list is saved": { open: at("#/price-list"), way: ["Change Tea", { "price-Price": "26" }], steps: ["Save", null, { "price-Price": "27" }], like: ["Save", "Change Tea", { "price-Price": "27" }] },
+  "the facts of a person who is replaced": { open: at("#/today"), steps: [reload, "Sign out", signIn(CASHIER)] },
+  "a sign-in that is given up and then refused": { open: at("#/today"), way: [noSession, refused, "Refresh"], steps: [signIn(OWNER), "Sign out", signIn(CASHIER)], like: [null, "Sign out", signIn(CASHIER)] },
   "a sign-in that is given up": { open: at("#/today"), way: [noSession, "Refresh"], steps: [signIn(OWNER), "Sign out", signIn(CASHIER)], like: [null, "Sign out", signIn(CASHIER)] },
   ...Object.fromEntries([["Change", [{ Name: "Front" }], submit], ["New password", [{ password: "12345678" }], submit], ["Block", [], among("dialog", "Block")], ["Devices", [], among("dialog", "Sign out everywhere")]].map(([name, typed, send]) => [
     `a dialog of a till that is closed, and the next one: ${name}`,
@@ -153,10 +169,15 @@ const CASES = {
   "a search that is typed before the view is left": { open: till("#/sales"), steps: [{ search: "tea" }, "#/day"] },
   "a search that is typed twice": { open: till("#/sales"), steps: [{ search: "tea" }, { search: "milk" }] },
   "the sales that a device keeps": { open: till("#/sales", KEPT), steps: [day(20), "#/sales?search=milk", "#/sales"] },
+  "the sales of a device whose storage was broken": { open: till("#/sales", KEPT), steps: [broken(true), day(20), broken(false), "#/sales"] },
+  "a sale that waits, in the list": { open: till("", { sales: [PARKED] }), steps: ["#/sales", ...stored({ number: "TEST2-9" })] },
+  "a sale that waits, in my day": { open: till("", { sales: [PARKED] }), steps: ["#/day", ...stored({ draft: { ...PARKED.draft, minor: 100 } })] },
+  "the counted sales": { open: till("", { sales: [PARKED] }), steps: [...stored({ number: "TEST2-9" }), ...stored({ state: "paid", queued: undefined })] },
+  "the result of a sale": { open: till("", { sales: [PAID], isTold: true }), way: ["#/sales"], steps: ["#/sell", ...stored({ hasNoReceipt: true })] },
+  "a request that is lost, and a later one that is answered": { open: till(""), steps: [lost, look] },
   "the sales without and with connection": { open: till("#/sales", { sales: [PAID] }), steps: [offline, online] },
   "the sales after the next sign-in": { open: till("#/sales"), steps: [(tab) => { tab.load("till/till.js").signIn(CASHIER.Email, "x"); }] },
   "a sale that is returned before another day is chosen": { open: till("#/sales"), way: ["Return…"], steps: [submit, day(20)] },
-  "a sale that is returned before the list is there": { open: till("#/day", { sales: [PAID, WAITING] }), steps: ["#/sales"] },
   "the day of a cashier and the day before": { open: till("#/day"), steps: [day(22), day(21)] },
   "a count of the drawer, and another day": { open: till("#/day"), way: [{ Counted: "5" }], steps: [submit, day(22)] },
   "linked cards without and with connection": { open: till("", { answers: CARDS }), way: ["Tea R 25.00", "Linked card"], steps: [offline, online] },
@@ -169,3 +190,42 @@ for (const [name, { like, ...one }] of Object.entries(CASES)) {
     assert.deepEqual(await ended({ ...one, isStill }, true), expected);
   });
 }
+
+test("A till whose request is lost after a later one was answered is online, and asks again at once", async () => {
+  let lose;
+  const tab = await till("", { answers: { "user/me": () => new Promise((come) => { lose = () => come(null); }) } })();
+  const asked = () => tab.sent.filter((one) => one.path === "health").length;
+  tab.load("till/till.js").ask("GET", "user/me");
+  await tab.pass(1);
+  look(tab);
+  await tab.pass(1);
+  const before = asked();
+  lose();
+  await tab.pass(2);
+
+  assert.deepEqual([tab.text.includes("Online"), asked() - before], [true, 1]);
+});
+
+test("The result of a sale is the service's answer while the storage is behind it, and then the storage's", async () => {
+  for (const [answers, state] of [[{}, "paid"], [{ "payment/submit": ({ body }) => ({ ErrorCode: 1051, TransactionID: body.BasicTran.ID }) }, "declined"]]) {
+    const tab = await till("", { answers })();
+    const { prototype } = tab.load("till/store.js").Store;
+    const { change } = prototype;
+    prototype.change = async () => { throw new Error("broken"); };
+    const shown = () => tab.all("[data-testid='result']")[0].getAttribute("data-state");
+    await tab.press("Tea R 25.00", "Cash", "Take payment");
+    await tab.pass(1);
+    assert.deepEqual([shown(), (await tab.store.newest(3, 1))[0].state], [state, "waiting"]);
+    prototype.change = change;
+    await tab.pass(60);
+    assert.deepEqual([shown(), (await tab.store.newest(3, 1))[0].state], [state, state]);
+  }
+  const tab = await till("", { answers: { "payment/submit": null } })();
+  await tab.press("Tea R 25.00", "Cash", "Take payment");
+  await tab.pass(10);
+  assert.equal(tab.all("[data-testid='result']")[0].getAttribute("data-state"), "waiting");
+  tab.shop.answers["payment/submit"] = undefined;
+  await tab.pass(60);
+
+  assert.equal(tab.all("[data-testid='result']")[0].getAttribute("data-state"), "paid");
+});

@@ -194,8 +194,12 @@ test("A return that the service refuses because the payment changed says what is
   for (const [left, words] of [["0.00", "another return has given back everything"], ["5.00", "Now R 5.00 is left."]]) {
     const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/reverse": refused(ErrorCode.ALREADY_REVERSED) } });
     await tab.press("Return…");
-    tab.shop.answers["payment/ID"] = { Transactions: [{ ...PAYMENT, AmountEff: left }] };
+    let come;
+    tab.shop.answers["payment/ID"] = () => new Promise((done) => { come = () => done({ Transactions: [{ ...PAYMENT, AmountEff: left }] }); });
     submit(tab);
+    await tab.settle();
+    assert.equal(tab.all(".note").length, 0, "nothing is said before it is known what is left");
+    come();
     await tab.settle();
     assert.ok(tab.text.includes(words), tab.text);
     assert.equal(tab.all("dialog").length, 0);
@@ -277,6 +281,11 @@ test("An event that is sent again shows its new attempt, and not the one before"
   tab.shop.answers["merchant/event/list"] = events(event(attempt("10:02", 204), attempt("10:01")));
   await tab.pass(3);
   assert.ok(tab.text.includes("It was delivered: 204"));
+  await tab.press("Send again");
+  tab.go("#/tills");
+  const before = tab.sent.length;
+  await tab.pass(30);
+  assert.equal(sentOf({ sent: tab.sent.slice(before) }, "merchant/event/list").length, 0, "nobody waits for it");
 });
 
 test("A webhook fails by its last attempt since its change, in the merchant's time", async () => {

@@ -138,6 +138,22 @@ for (const [name, [act, count]] of Object.entries(atTheEnd)) {
   });
 }
 
+// Answers that come late, after which a request is repeated.
+const REPEATED = { "that its session has ended": { status: 401, ErrorCode: 105 }, "that it may be repeated soon": { status: 503, ErrorCode: 903, retryAfter: 3 } };
+
+for (const [name, answer] of Object.entries(REPEATED)) {
+  test(`A return is never sent by another person who has signed in when the answer comes ${name}`, async () => {
+    let late;
+    const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/reverse": () => new Promise((come) => { late = come; }) } });
+    await tab.press("Return…", "Return R 12.30", "Sign out");
+    await signIn(tab, CASHIER);
+    late(answer);
+    await tab.pass(10);
+
+    assert.deepEqual(tab.sent.filter((one) => one.path === "payment/reverse").map((one) => one.token.split("-")[0]), [OWNER.Email]);
+  });
+}
+
 test("An answer to a session that ended, which comes after the next sign-in, asks for no other one", async () => {
   let late;
   const tab = await aShop({ hash: "#/payments" });

@@ -22,13 +22,11 @@ export async function show(clientId) {
   const { AgentID } = session().me;
   choices += 1;
   const number = choices;
-  const isWanted = () => number === choices && session()?.me.AgentID === AgentID;
   const tills = await allTills(clientId);
-  if (!isWanted()) return false;
   const account = tills.find((till) => till.IsAdministrator) ?? tills[0];
   if (!account) throw new Refusal({ code: 0, message: texts.merchant.noTill });
   const { Data: me } = await callAs(session().token, `user/me?AccountID=${account.ID}`);
-  if (!isWanted()) return false;
+  if (number !== choices || session()?.me.AgentID !== AgentID) return false;
   const whole = me.ClientName ?? texts.merchant.numbered(clientId);
   localStorage.setItem(place(), JSON.stringify([{ ClientID: clientId, Name: whole }, ...recent().filter((one) => one.ClientID !== clientId)].slice(0, MOST_RECENT)));
   const Name = account.IsAdministrator ? whole : texts.merchant.part(whole, account.Name);
