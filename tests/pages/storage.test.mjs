@@ -233,9 +233,12 @@ test("A basket whose sale was refused is there again after a reload, and that of
   await first.press("Tea R 25.00");
   await first.pass(1);
   const basket = { ...(await first.store.facts()).basket, id: aSale().id };
-  const lines = async (sales) => (await aTill({ sales, facts: { basket } })).load("till/sale.js").sale().lines.length;
+  const after = async (sales) => {
+    const tab = await aTill({ sales, facts: { basket } });
+    return [tab.load("till/sale.js").sale().lines.length, tab.offered().includes("Cash"), tab.offered().includes("New sale")];
+  };
 
-  assert.deepEqual([await lines([]), await lines([aSale({ state: "paid" })])], [1, 0]);
+  assert.deepEqual([await after([]), await after([aSale({ state: "paid" })])], [[1, true, false], [0, false, true]]);
 });
 
 test("A sale that is answered leaves no address, name or signature of its payer on the device", async () => {

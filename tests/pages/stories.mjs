@@ -144,6 +144,15 @@ function requestOf({ method, path, key, token, body }) {
   return `> ${method} ${path}${key ? ` key ${keyed(key)}` : ""} as ${token ?? "nobody"}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
+const REFERENCES = ["for", "aria-describedby", "aria-labelledby", "aria-controls"];
+
+// What refers to a part that is not there.
+function lostReferences(root) {
+  const isLost = (id) => id && !root.querySelector(`#${id}`);
+  return root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))
+    .flatMap((one) => REFERENCES.flatMap((name) => (one.getAttribute(name) ?? "").split(" ").filter(isLost).map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`)));
+}
+
 const files = [];
 URL.createObjectURL = (blob) => { files.push(blob); return "blob:file"; };
 
@@ -159,7 +168,7 @@ export async function take(tab, act) {
 // Somebody at a page, who notes all that happens.
 export class Story {
   #told = [];
-  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", entry: " (entry 1)", left: 0, focus: "", title: "" };
+  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", entry: " (entry 1)", left: 0, focus: "", title: "", lang: "en" };
 
   constructor(name, tab) {
     Object.assign(this, { name, tab });
@@ -173,12 +182,13 @@ export class Story {
     const stored = await storedIn(tab);
     const { hash } = tab.entries.at(-1);
     const entry = `${hash} (entry ${tab.entries.length})`;
-    const next = { views, others, stored, sent: tab.sent.length, hash, entry, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title };
+    const next = { views, others, stored, sent: tab.sent.length, hash, entry, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title, lang: tab.document.root.getAttribute("lang") ?? tab.document.root.lang };
     const isSame = this.#told.length && next.hash.split("?")[0] === last.hash.split("?")[0]; // else the view is another, and all of it is told
     this.#told.push(
       ...tab.sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...tab.left.slice(last.left).map((url) => `left for ${url}`),
       ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),
-      ...["entry", "title"].filter((name) => next[name] !== last[name]).map((name) => `${name === "entry" ? "at" : name}: ${next[name]}`),
+      ...["entry", "title", "lang"].filter((name) => next[name] !== last[name]).map((name) => `${name === "entry" ? "at" : name}: ${next[name]}`),
+      ...lostReferences(tab.document.root),
       ...(this.#told.length ? shortened(difference(last.others, others)) : viewOf(others, this.name)), ...(isSame ? shortened(difference(last.views, views)) : viewOf(views, this.name)),
       ...(next.focus !== last.focus ? [next.focus] : []), ...(this.#told.length ? changesOf(last.stored, stored) : []),
     );
