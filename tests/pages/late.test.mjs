@@ -112,7 +112,7 @@ const support = (hash, rest) => async () => {
   return at(hash, { me: SUPPORT, shop, session: { fields: { merchant: merchantOf(13) } }, local: new Map([["merchants.90", JSON.stringify([13, 100].map((ClientID) => ({ ClientID, Name: `Shop of ${ClientID}` })))]]), ...rest })();
 };
 const GUID = "00000000-0000-4000-8000-00000000AAAA";
-const ofMerchant8 = { "payment/ID": { Transactions: [{ ...PAYMENT, ClientID: 100 }] } };
+const ofAnother = { "payment/ID": { Transactions: [{ ...PAYMENT, ClientID: 100 }] } };
 const reload = (tab) => { tab.hash = tab.entries.at(-1).hash; tab.open(); };
 
 const PAID = aSale({ state: "paid", canReturn: true, invoice: "261123.3.9", isShownPaid: true, answeredAt: START });
@@ -136,6 +136,8 @@ const PRICES = { "merchant/pricelist": ({ path }) => ({ PriceList: { Version: st
 
 const day = (name) => ({ day: `2026-11-${name}` });
 
+// The way to a view, and the steps. `like`: other steps that end alike, for somebody who left before the answer; the service's
+// facts stand still then. `only`: the paths whose answers are held. `seconds` pass at the end.
 const CASES = {
   "days of a report": { open: at("#/day-report"), steps: ["#/day-report?day=2026-11-20", "#/day-report?day=2026-11-19"] },
   "weeks": { open: at("#/week"), steps: ["#/week?day=2026-11-20", "#/week?day=2026-11-19"] },
@@ -146,7 +148,7 @@ const CASES = {
   "Today that is left": { open: at("#/today"), steps: ["Refresh", "#/days", "#/today"] },
   "a merchant that is chosen after another one": { open: support("#/merchant"), steps: [among(".recent", "Shop of 13"), "#/merchant", among(".recent", "Shop of 100")] },
   "a merchant that is chosen while the facts of the one before are asked for": { open: support("#/merchant"), steps: [reload, among(".recent", "Shop of 100")] },
-  "a payment of another merchant that is left": { open: support("#/tills", { answers: ofMerchant8 }), steps: ["#/payments/P1", "#/tills"], like: [null, "#/tills"] },
+  "a payment of another merchant that is left": { open: support("#/tills", { answers: ofAnother }), steps: ["#/payments/P1", "#/tills"], like: [null, "#/tills"] },
   "a payment that is sought, and somebody goes on": { open: support("#/merchant"), steps: [{ payment: GUID }, "Find", "#/tills"], like: [null, null, "#/tills"] },
   "a payment that is filtered for, and somebody goes on": { open: support("#/payments"), steps: [{ search: GUID }, "Search", "#/tills"], like: [null, null, "#/tills"] },
   "a choice of a merchant by somebody who is replaced": { open: support("#/merchant"), steps: [among(".recent", "Shop of 100"), "Sign out", signIn(OWNER)], like: [null, "Sign out", signIn(OWNER)] },

@@ -48,7 +48,7 @@ export const queue = new Queue({
 async function asked(method, path, options) {
   const begun = performance.now();
   const answer = await exchange(method, path, options);
-  const isOld = !answer.body && answeredAt > begun; // a later request was answered: the next tick asks
+  const isOld = !answer.body && answeredAt > begun; // another answer came since it was sent: the next tick asks
   lastAsked = isOld ? -Infinity : performance.now();
   if (answer.body) answeredAt = lastAsked;
   if (!isOld && Boolean(answer.body) !== state.isOnline) connected(Boolean(answer.body));
