@@ -245,9 +245,13 @@ test("A sale that is answered leaves no address, name or signature of its payer 
   const tab = await aTill();
   await tab.press("Tea R 25.00", "On account");
   await tab.fill({ customer: "Payer", receipt: "payer@example.com" });
+  tab.load("till/sale.js").change({ signature: "picture" });
+  await tab.settle();
   await tab.press("Take payment");
   await tab.pass(1);
   const [sale] = await tab.store.newest(3, 1);
+  const { Files, Receipt } = tab.sent.findLast((one) => one.path === "payment/submit").body;
+  assert.deepEqual([Files, Receipt], [[{ FileType: "SIGNATURE", FileCode: "picture" }], { Email: "payer@example.com" }]);
 
   assert.equal(sale.state, "paid");
   assert.deepEqual(["receipt", "signature", "customer", "receiptTo"].filter((field) => field in sale.draft || field in sale.draft.basket), []);
