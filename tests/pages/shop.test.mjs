@@ -33,11 +33,13 @@ for (const [now, before, words] of COMPARED) {
 
 test("Today shows what is unknown first, and then the five latest payments", async () => {
   const all = Array.from({ length: 8 }, (_, number) => ({ ...PAYMENT, ID: `P${number}`, Date: `2026-11-23T13:0${number}:00.000` }));
+  Object.assign(all[7], { OperationID: 3, Substate: 502, Description: null });
   const unknown = { ...PAYMENT, ID: "P9", Substate: 201, IsNotFinished: true, Date: "2026-11-23T08:00:00.000" };
   const tab = await aShop({ answers: { "payment/listHistoryEx": { ...listed(...all), InProcess: [unknown] } } });
 
   assert.deepEqual(tab.all("[data-id]").map((one) => one.getAttribute("data-id")), ["P9", "P7", "P6", "P5", "P4", "P3"]);
   assert.ok(tab.text.includes("One has no known outcome yet."));
+  assert.deepEqual(tab.all("[data-id] .what").slice(0, 3).map((one) => one.label), ["Tea", "Return", "Tea"]);
 });
 
 test("Today asks each minute while somebody uses the page, and again when she returns", async () => {

@@ -1,7 +1,7 @@
 // A story: what a person does at a page, and after each step all that follows from it. These are the requests, the lines of
 // the page that came (+) and went (-), the address, the focus, and the changed values in the storages of the device.
 const INLINE = new Set(["span", "b", "small", "time", "strong", "em", "code", "dt", "dd", "th", "td", "br", "legend"]);
-const MARKS = new Set(["good", "warn", "bad", "none", "minus", "danger", "total", "more", "main", "wide"]); // classes that say something
+const MARKS = new Set(["good", "warn", "bad", "none", "minus", "danger", "total", "more", "main", "wide", "unseen"]); // classes that say something
 const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected"];
 const SHOWN = ["type", "min", "max", "maxlength", "maxLength", "inputmode", "placeholder", "accept", "href", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "lang"];
 
