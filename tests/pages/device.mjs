@@ -9,6 +9,7 @@ export const fc = require("fast-check");
 export const { IDBFactory, IDBKeyRange } = require("fake-indexeddb");
 globalThis.IDBKeyRange = IDBKeyRange;
 const kept = new Map(); // localStorage of the newest device
+export const forget = () => kept.clear();
 globalThis.localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => { kept.set(name, text); } };
 
 export const START = Date.UTC(2026, 10, 23, 12);
@@ -105,7 +106,7 @@ export class Device {
   #id = 0;
 
   constructor() {
-    kept.clear();
+    forget();
     this.factory = new IDBFactory();
     this.service = new Service();
     this.service.now = () => START + this.elapsed;

@@ -1,5 +1,5 @@
 // The pages of somebody who is signed in, and a service that answers what they ask. A test changes the answers.
-import { IDBFactory, START } from "./device.mjs";
+import { IDBFactory, START, forget } from "./device.mjs";
 import { Store } from "../../chalicelib/pages/till/store.js";
 import { Tab } from "./browser.mjs";
 
@@ -105,6 +105,7 @@ export const aSale = (changes) => ({
 export async function aTill({ me = CASHIER, hash = "", sales = [], isTold = false, isOnline = true, answers = {}, features = FEATURES, skew = 0, facts = {}, shop = new Shop(), session, local, globals = {} } = {}) {
   const indexedDB = new IDBFactory();
   const store = new Store(indexedDB);
+  forget(); // the sales that a device of another test refused
   const { CurrencyID: currency, CurrencyDigits: digits } = me;
   const account = { agent: me.AgentID, features, options: [10, 8, 9, 7, 5], askedAt: START + skew, currency, digits, country: "ZA", listCurrency: "ZAR" };
   shop.answers = { "merchant/pos/ID": { Pos: { ...TILL, MobileSettings: { Features: features, AllowLinkedCardsEffective: false }, CurrencyID: "ZAR" } }, ...answers };

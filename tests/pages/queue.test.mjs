@@ -201,12 +201,13 @@ test("2. The pause that the service asks for is kept, also when somebody looks a
   device.faults = ["busy"];
   await device.sell();
   const sent = device.service.sent.length;
+  await device.sell({ isOnline: false }); // too many requests: it is asked of all sales
   device.elapsed += 1000;
   await device.queue.hurry();
 
   assert.equal(device.service.sent.length, sent);
   await device.wait(15);
-  assert.deepEqual(await statesOf(device), ["paid"]);
+  assert.deepEqual(await statesOf(device), ["paid", "paid"]);
 });
 
 test("3. While something waits it is sent at least each 15 seconds", async () => {

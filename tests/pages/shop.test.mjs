@@ -33,11 +33,13 @@ for (const [now, before, words] of COMPARED) {
 
 test("Today shows what is unknown first, and then the five latest payments", async () => {
   const all = Array.from({ length: 8 }, (_, number) => ({ ...PAYMENT, ID: `P${number}`, Date: `2026-11-23T13:0${number}:00.000` }));
+  Object.assign(all[7], { OperationID: 3, Substate: 502, Description: null });
   const unknown = { ...PAYMENT, ID: "P9", Substate: 201, IsNotFinished: true, Date: "2026-11-23T08:00:00.000" };
   const tab = await aShop({ answers: { "payment/listHistoryEx": { ...listed(...all), InProcess: [unknown] } } });
 
   assert.deepEqual(tab.all("[data-id]").map((one) => one.getAttribute("data-id")), ["P9", "P7", "P6", "P5", "P4", "P3"]);
   assert.ok(tab.text.includes("One has no known outcome yet."));
+  assert.deepEqual(tab.all("[data-id] .what").slice(0, 3).map((one) => one.label), ["Tea", "Return", "Tea"]);
 });
 
 test("Today asks each minute while somebody uses the page, and again when she returns", async () => {
@@ -194,8 +196,12 @@ test("A return that the service refuses because the payment changed says what is
   for (const [left, words] of [["0.00", "another return has given back everything"], ["5.00", "Now R 5.00 is left."]]) {
     const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/reverse": refused(ErrorCode.ALREADY_REVERSED) } });
     await tab.press("Return…");
-    tab.shop.answers["payment/ID"] = { Transactions: [{ ...PAYMENT, AmountEff: left }] };
+    let come;
+    tab.shop.answers["payment/ID"] = () => new Promise((done) => { come = () => done({ Transactions: [{ ...PAYMENT, AmountEff: left }] }); });
     submit(tab);
+    await tab.settle();
+    assert.equal(tab.all(".note").length, 0, "nothing is said before it is known what is left");
+    come();
     await tab.settle();
     assert.ok(tab.text.includes(words), tab.text);
     assert.equal(tab.all("dialog").length, 0);
@@ -277,6 +283,11 @@ test("An event that is sent again shows its new attempt, and not the one before"
   tab.shop.answers["merchant/event/list"] = events(event(attempt("10:02", 204), attempt("10:01")));
   await tab.pass(3);
   assert.ok(tab.text.includes("It was delivered: 204"));
+  await tab.press("Send again");
+  tab.go("#/tills");
+  const before = tab.sent.length;
+  await tab.pass(30);
+  assert.equal(sentOf({ sent: tab.sent.slice(before) }, "merchant/event/list").length, 0, "nobody waits for it");
 });
 
 test("A webhook fails by its last attempt since its change, in the merchant's time", async () => {

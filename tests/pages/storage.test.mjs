@@ -138,6 +138,22 @@ for (const [name, [act, count]] of Object.entries(atTheEnd)) {
   });
 }
 
+// Answers that come late, after which a request is repeated.
+const REPEATED = { "that its session has ended": { status: 401, ErrorCode: 105 }, "that it may be repeated soon": { status: 503, ErrorCode: 903, retryAfter: 3 } };
+
+for (const [name, answer] of Object.entries(REPEATED)) {
+  test(`A return is never sent by another person who has signed in when the answer comes ${name}`, async () => {
+    let late;
+    const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/reverse": () => new Promise((come) => { late = come; }) } });
+    await tab.press("Return…", "Return R 12.30", "Sign out");
+    await signIn(tab, CASHIER);
+    late(answer);
+    await tab.pass(10);
+
+    assert.deepEqual(tab.sent.filter((one) => one.path === "payment/reverse").map((one) => one.token.split("-")[0]), [OWNER.Email]);
+  });
+}
+
 test("An answer to a session that ended, which comes after the next sign-in, asks for no other one", async () => {
   let late;
   const tab = await aShop({ hash: "#/payments" });
@@ -217,18 +233,25 @@ test("A basket whose sale was refused is there again after a reload, and that of
   await first.press("Tea R 25.00");
   await first.pass(1);
   const basket = { ...(await first.store.facts()).basket, id: aSale().id };
-  const lines = async (sales) => (await aTill({ sales, facts: { basket } })).load("till/sale.js").sale().lines.length;
+  const after = async (sales) => {
+    const tab = await aTill({ sales, facts: { basket } });
+    return [tab.load("till/sale.js").sale().lines.length, tab.offered().includes("Cash"), tab.offered().includes("New sale")];
+  };
 
-  assert.deepEqual([await lines([]), await lines([aSale({ state: "paid" })])], [1, 0]);
+  assert.deepEqual([await after([]), await after([aSale({ state: "paid" })])], [[1, true, false], [0, false, true]]);
 });
 
 test("A sale that is answered leaves no address, name or signature of its payer on the device", async () => {
   const tab = await aTill();
   await tab.press("Tea R 25.00", "On account");
   await tab.fill({ customer: "Payer", receipt: "payer@example.com" });
+  tab.load("till/sale.js").change({ signature: "picture" });
+  await tab.settle();
   await tab.press("Take payment");
   await tab.pass(1);
   const [sale] = await tab.store.newest(3, 1);
+  const { Files, Receipt } = tab.sent.findLast((one) => one.path === "payment/submit").body;
+  assert.deepEqual([Files, Receipt], [[{ FileType: "SIGNATURE", FileCode: "picture" }], { Email: "payer@example.com" }]);
 
   assert.equal(sale.state, "paid");
   assert.deepEqual(["receipt", "signature", "customer", "receiptTo"].filter((field) => field in sale.draft || field in sale.draft.basket), []);

@@ -1,7 +1,7 @@
 // A story: what a person does at a page, and after each step all that follows from it. These are the requests, the lines of
 // the page that came (+) and went (-), the address, the focus, and the changed values in the storages of the device.
 const INLINE = new Set(["span", "b", "small", "time", "strong", "em", "code", "dt", "dd", "th", "td", "br", "legend"]);
-const MARKS = new Set(["good", "warn", "bad", "none", "minus", "danger", "total", "more", "main", "wide"]); // classes that say something
+const MARKS = new Set(["good", "warn", "bad", "none", "minus", "danger", "total", "more", "main", "wide", "unseen"]); // classes that say something
 const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected"];
 const SHOWN = ["type", "min", "max", "maxlength", "maxLength", "inputmode", "placeholder", "accept", "href", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "lang"];
 
@@ -45,7 +45,7 @@ function lineOf(element) {
 }
 
 // The lines of an element, as a person reads them: a row of buttons, and a field with its words, is one line.
-function linesOf(element) {
+export function linesOf(element) {
   const name = element.localName;
   const found = [];
   let text = "";
@@ -82,7 +82,7 @@ function read(text) {
 }
 
 // All that the storages of the tab hold: the fields of each record.
-async function storedIn(tab) {
+export async function storedIn(tab) {
   const all = {};
   for (const [place, map] of [["session", tab.session], ["local", tab.local]]) for (const [name, text] of map) all[`${place} ${name}`] = fieldsOf(read(text));
   if (!tab.store) return all;
@@ -144,13 +144,31 @@ function requestOf({ method, path, key, token, body }) {
   return `> ${method} ${path}${key ? ` key ${keyed(key)}` : ""} as ${token ?? "nobody"}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
 }
 
+const REFERENCES = ["for", "aria-describedby", "aria-labelledby", "aria-controls"];
+
+// What refers to a part that is not there.
+function lostReferences(root) {
+  const isLost = (id) => id && !root.querySelector(`#${id}`);
+  return root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))
+    .flatMap((one) => REFERENCES.flatMap((name) => (one.getAttribute(name) ?? "").split(" ").filter(isLost).map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`)));
+}
+
 const files = [];
 URL.createObjectURL = (blob) => { files.push(blob); return "blob:file"; };
+
+// Act at a page. A text is a button or an address; an object is what is typed; a number is seconds that pass.
+export async function take(tab, act) {
+  if (typeof act === "number") await tab.pass(act);
+  else if (typeof act === "function") await act(tab);
+  else if (typeof act !== "string") await tab.fill(act);
+  else if (act.startsWith("#")) tab.go(act);
+  else tab.click(tab.button(act));
+}
 
 // Somebody at a page, who notes all that happens.
 export class Story {
   #told = [];
-  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", entry: " (entry 1)", left: 0, focus: "", title: "" };
+  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", entry: " (entry 1)", left: 0, focus: "", title: "", lang: "en" };
 
   constructor(name, tab) {
     Object.assign(this, { name, tab });
@@ -164,28 +182,25 @@ export class Story {
     const stored = await storedIn(tab);
     const { hash } = tab.entries.at(-1);
     const entry = `${hash} (entry ${tab.entries.length})`;
-    const next = { views, others, stored, sent: tab.sent.length, hash, entry, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title };
+    const next = { views, others, stored, sent: tab.sent.length, hash, entry, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title, lang: tab.document.root.getAttribute("lang") ?? tab.document.root.lang };
     const isSame = this.#told.length && next.hash.split("?")[0] === last.hash.split("?")[0]; // else the view is another, and all of it is told
     this.#told.push(
       ...tab.sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...tab.left.slice(last.left).map((url) => `left for ${url}`),
       ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),
-      ...["entry", "title"].filter((name) => next[name] !== last[name]).map((name) => `${name === "entry" ? "at" : name}: ${next[name]}`),
+      ...["entry", "title", "lang"].filter((name) => next[name] !== last[name]).map((name) => `${name === "entry" ? "at" : name}: ${next[name]}`),
+      ...lostReferences(tab.document.root),
       ...(this.#told.length ? shortened(difference(last.others, others)) : viewOf(others, this.name)), ...(isSame ? shortened(difference(last.views, views)) : viewOf(views, this.name)),
       ...(next.focus !== last.focus ? [next.focus] : []), ...(this.#told.length ? changesOf(last.stored, stored) : []),
     );
     this.#last = next;
   }
 
-  // Act, and note what follows. A text is a button; an object is what is typed; a number is seconds that pass.
+  // Act, and note what follows.
   async step(step) {
     const { tab } = this;
     const [words, act] = Array.isArray(step) ? step : [typeof step === "string" && step.startsWith("#") ? `goes to ${step}` : typeof step === "string" ? `presses ${step}` : typeof step === "number" ? `waits ${step} s` : `types ${JSON.stringify(step)}`, step];
     this.#told.push(`* ${words}`);
-    if (typeof act === "number") await tab.pass(act);
-    else if (typeof act === "function") await act(tab);
-    else if (typeof act !== "string") await tab.fill(act);
-    else if (act.startsWith("#")) tab.go(act);
-    else tab.click(tab.button(act));
+    await take(tab, act);
     await tab.pass(0.3);
     await this.#look();
   }

@@ -103,21 +103,25 @@ export function signOut() {
 }
 
 // Return the answer to a request, or throw a Refusal. `body` makes it a POST. A request that changes nothing, or has a
-// `key`, is repeated when the service asks for it. After a session ends, the person signs in and the request continues.
+// `key`, is repeated when the service asks for it. After a session ends, the person signs in and the request continues. It is
+// never repeated for another person.
 export async function call(path, body, { key, isRepeatable = true } = {}) {
+  const person = session()?.me.AgentID;
   for (let sent = 0; ; ) {
     const { token } = session() ?? {};
     try {
       return await send(body ? "POST" : "GET", path, { body, key, token });
     } catch (refusal) {
+      const isSoon = refusal.retryAfter > 0 && refusal.retryAfter <= MAX_WAIT_S;
       if (refusal.status === 401 && token) {
         if (session()?.token === token) await signInAgain();
-        continue;
+      } else if (isRepeatable && isSoon && sent < REPEATS) {
+        sent += 1;
+        await wait(refusal.retryAfter);
+      } else {
+        throw refusal;
       }
-      const isSoon = refusal.retryAfter > 0 && refusal.retryAfter <= MAX_WAIT_S;
-      if (!isRepeatable || !isSoon || sent === REPEATS) throw refusal;
-      sent += 1;
-      await wait(refusal.retryAfter);
+      if (session()?.me.AgentID !== person) throw refusal;
     }
   }
 }

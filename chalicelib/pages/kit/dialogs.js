@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, mayClose = () => true, children }) {
   </dialog>`;
 }
 
-// The action of a dialog or button: it runs once at a time, and shows its refusal.
+// The action of a dialog or button: it runs once at a time, and shows its refusal until it is forgotten.
 export function useAct(run) {
   const [error, setError] = useState(null);
   const [isBusy, setBusy] = useState(false);
@@ -41,14 +41,14 @@ export function useAct(run) {
     setBusy(true);
     setError(null);
     try {
-      await run();
+      await run(event);
     } catch (refusal) {
       setError(refusal);
     }
     running.current = false;
     setBusy(false);
   };
-  return { act, isBusy, error };
+  return { act, isBusy, error, forget: () => setError(null) };
 }
 
 export function Act({ title, words, run, isDangerous, onClose }) {

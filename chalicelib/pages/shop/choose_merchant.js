@@ -1,5 +1,6 @@
 // A system user chooses a merchant, or finds a payment of any merchant.
 import { useAct } from "../kit/dialogs.js";
+import { useIsLeft } from "../kit/load.js";
 import { Failure, Field } from "../kit/parts.js";
 import { go, parse } from "../kit/route.js";
 import { idOfAny, recent, show } from "./merchants.js";
@@ -10,8 +11,8 @@ const names = texts.merchant;
 
 // A link that was opened before the choice stays.
 async function choose(clientId) {
-  await show(clientId);
-  if (parse(location.hash).view === "merchant") go("today");
+  const isShown = await show(clientId);
+  if (isShown && parse(location.hash).view === "merchant") go("today");
 }
 
 function Recent({ one }) {
@@ -36,10 +37,11 @@ function Choice() {
 
 function Find() {
   const form = useRef(null);
+  const isLeft = useIsLeft();
   const { act, isBusy, error } = useAct(async () => {
     const id = await idOfAny(form.current.elements.payment.value);
     if (!id) throw new Error(id === null ? names.notFound : names.notSought);
-    go("payments", {}, id);
+    if (!isLeft()) go("payments", {}, id);
   });
   return html`<section class="card narrow"><h2>${names.find}</h2>
     <form ref=${form} onSubmit=${act} role="search">

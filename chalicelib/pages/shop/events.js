@@ -1,6 +1,7 @@
 // The latest events of the merchant, with their deliveries to each webhook, and a way to send one again.
 import { formatSecond, formatTime } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";
+import { useIsLeft } from "../kit/load.js";
 import { formatCount } from "../kit/money.js";
 import { Failure, Loaded } from "../kit/parts.js";
 import { address } from "../kit/route.js";
@@ -8,7 +9,7 @@ import { localTime } from "../kit/session.js";
 import { ByDay, Pages } from "./tables.js";
 import { texts } from "texts";
 import { latestAttempt, ON, PENDING, sendAgain, succeeded } from "./webhook_list.js";
-import { html, useEffect, useId, useRef, useState } from "../kit/view.js";
+import { html, useId, useState } from "../kit/view.js";
 
 const NONE = "none"; // the event was not sent to this webhook
 const FAILING = "failing"; // pending after a failed attempt
@@ -34,12 +35,11 @@ export function failureOf({ Status: status, Reason: reason }) {
 // A button that sends, and a sentence about the receiver's answer.
 export function Send({ label, send, onSent }) {
   const [outcome, setOutcome] = useState(null);
-  const isLeft = useRef(false);
-  useEffect(() => () => { isLeft.current = true; }, []);
+  const isLeft = useIsLeft();
   const { act, isBusy, error } = useAct(async () => {
     setOutcome(null);
-    const attempt = await send(() => isLeft.current);
-    if (isLeft.current) return;
+    const attempt = await send(isLeft);
+    if (isLeft()) return;
     setOutcome({ attempt });
     onSent();
   });

@@ -1,5 +1,6 @@
 // The export of payments: a list as CSV, or the takings as a journal with the bookkeeper's names of accounts.
-import { Dialog } from "../kit/dialogs.js";
+import { Dialog, useAct } from "../kit/dialogs.js";
+import { useIsLeft } from "../kit/load.js";
 import { Failure, Field, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { html, useState } from "../kit/view.js";
@@ -42,28 +43,21 @@ function Refused({ error }) {
 
 function ExportDialog({ query, onClose }) {
   const [format, setFormat] = useState("csv");
-  const [error, setError] = useState(null);
-  const [isBusy, setBusy] = useState(false);
+  const isLeft = useIsLeft();
   const isJournal = format !== "csv";
   const choose = (event) => {
     setFormat(event.target.value);
-    setError(null);
+    forget();
   };
-  const start = async (event) => {
-    event.preventDefault();
+  const { act, isBusy, error, forget } = useAct(async (event) => {
     const { format: _, ...names } = Object.fromEntries(new FormData(event.target));
     if (isJournal) localStorage.setItem(place(format), JSON.stringify(names));
-    setBusy(true);
-    setError(null);
-    try {
-      location.assign(await (isJournal ? exportedJournal(query, format, names) : exported(query))); // a download, so the page stays
-      onClose();
-    } catch (refusal) {
-      setError(refusal);
-      setBusy(false);
-    }
-  };
-  return html`<${Dialog} title=${texts.export.button} onClose=${onClose}><form onSubmit=${start}>
+    const url = await (isJournal ? exportedJournal(query, format, names) : exported(query));
+    if (isLeft()) return; // it was cancelled
+    location.assign(url); // a download, so the page stays
+    onClose();
+  });
+  return html`<${Dialog} title=${texts.export.button} onClose=${onClose}><form onSubmit=${act}>
     <${Field} id="export-format" label=${texts.export.format}>
       <select id="export-format" name="format" value=${format} onChange=${choose}>
         ${FORMATS.map((one) => html`<option value=${one}>${texts.export.formats[one]}</option>`)}

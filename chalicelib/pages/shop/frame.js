@@ -12,7 +12,7 @@ async function refresh() {
   const { token } = session();
   const { AccountID } = account();
   const { Data: me } = await callAs(token, AccountID ? `user/me?AccountID=${AccountID}` : "user/me");
-  if (session()?.token === token) change({ me, askedAt: Date.now() });
+  if (session()?.token === token && account().AccountID === AccountID) change({ me, askedAt: Date.now() });
 }
 
 function Header({ view, views }) {

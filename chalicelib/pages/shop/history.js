@@ -3,6 +3,7 @@ import { call } from "../kit/api.js";
 import { addDays, isDay } from "../kit/dates.js";
 import { sought } from "../kit/money.js";
 import { found as read, inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
+import { parse } from "../kit/route.js";
 import { account, merchant, today } from "../kit/session.js";
 import { showMerchantOf } from "./merchants.js";
 import { language } from "texts";
@@ -60,7 +61,7 @@ export async function exportedJournal(query, format, accounts) {
 // A payment. A system user's page shows its merchant from then on.
 export async function found(id) {
   const payment = await read(id);
-  await showMerchantOf(payment);
+  if (parse(location.hash).id === id) await showMerchantOf(payment); // else it was left
   return payment;
 }
 

@@ -14,17 +14,24 @@ const place = () => `merchants.${session().me.AgentID}`;
 // The merchants that were shown last on this device: {ClientID, Name}, the latest first.
 export const recent = () => JSON.parse(localStorage.getItem(place()) ?? "[]");
 
+let choices = 0; // of merchants
+
 // Show a merchant by the account with the most rights: an administrator sees the whole merchant. Its days are those of
-// its own zone.
+// its own zone. Return whether it was done: a later choice and another person's session stay.
 export async function show(clientId) {
+  const { AgentID } = session().me;
+  choices += 1;
+  const number = choices;
   const tills = await allTills(clientId);
   const account = tills.find((till) => till.IsAdministrator) ?? tills[0];
   if (!account) throw new Refusal({ code: 0, message: texts.merchant.noTill });
   const { Data: me } = await callAs(session().token, `user/me?AccountID=${account.ID}`);
+  if (number !== choices || session()?.me.AgentID !== AgentID) return false;
   const whole = me.ClientName ?? texts.merchant.numbered(clientId);
   localStorage.setItem(place(), JSON.stringify([{ ClientID: clientId, Name: whole }, ...recent().filter((one) => one.ClientID !== clientId)].slice(0, MOST_RECENT)));
   const Name = account.IsAdministrator ? whole : texts.merchant.part(whole, account.Name);
   change({ me, merchant: { ClientID: clientId, CurrencyID: me.CurrencyID, AccountID: account.ID, Name }, askedAt: Date.now() });
+  return true;
 }
 
 // Show the merchant of a payment to a system user, so that its returns and lists are of this merchant.

@@ -3,7 +3,7 @@ import { formatDate, formatTime } from "../kit/dates.js";
 import { Export } from "./export.js";
 import { bodyOf, daysShown, FILTERS, isReversal, isUnknown, listed, tookMoney } from "./history.js";
 import { KINDS, kindName } from "./kinds.js";
-import { useLoaded } from "../kit/load.js";
+import { useIsLeft, useLoaded } from "../kit/load.js";
 import { format, formatCount, isZero, negative } from "../kit/money.js";
 import { Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
@@ -57,11 +57,12 @@ export const Rows = ({ payments }) => html`
 const isOverAll = () => session().me.IsSystemUser;
 
 function Filters({ query, tills, error }) {
+  const isLeft = useIsLeft();
   const submit = async (event) => {
     event.preventDefault();
     const typed = Object.fromEntries(new FormData(event.target));
     const id = isOverAll() ? await idOfAny(typed.search || typed.invoice).catch(() => null) : null; // the list shows an outage
-    go("payments", id ? {} : typed, id ?? "");
+    if (!isLeft()) go("payments", id ? {} : typed, id ?? "");
   };
   const option = (value, name, chosen) => html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
   const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}

@@ -11,7 +11,7 @@ import { Changed, Preview, WrongFile } from "./price_dialogs.js";
 import { changesOf, digits, draftOf, entries, keep, kept, load, place, problemsOf, save } from "./price_draft.js";
 import { Entries, matching, nameOf } from "./price_entries.js";
 import { texts } from "texts";
-import { html, useEffect, useState } from "../kit/view.js";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
 
 const NEW = {
   Items: { Code: null, Title: null, Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true },
@@ -117,12 +117,15 @@ function useSave({ draft, setDraft, open, setRemoved }) {
   const [said, say] = useState("");
   const [theirs, setTheirs] = useState(null);
   const [wanted, want] = useState(draft); // the draft that was sent
+  const latest = useRef(draft);
+  latest.current = draft;
   const store = async (next) => {
     want(next);
     setRemoved(null);
     try {
-      setDraft(draftOf(await save(next)));
-      open(null);
+      const stored = await save(next);
+      setDraft((now) => (now === next ? draftOf(stored) : draftOf(stored, now))); // what was changed meanwhile stays
+      open((now) => (latest.current === next ? null : now));
       say(texts.prices.saved);
     } catch (refusal) {
       const [first] = problemsOf(refusal, next);

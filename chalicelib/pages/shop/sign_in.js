@@ -1,10 +1,11 @@
 // Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "../kit/api.js";
-import { Dialog } from "../kit/dialogs.js";
+import { Dialog, useAct } from "../kit/dialogs.js";
+import { useIsLeft } from "../kit/load.js";
 import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
 import { texts } from "texts";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useEffect, useRef } from "../kit/view.js";
 
 async function signIn(email, password) {
   const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
@@ -16,26 +17,23 @@ async function signIn(email, password) {
 }
 
 function SignInForm({ email = "", onSignedIn, children }) {
-  const [error, setError] = useState(null);
-  const [isBusy, setBusy] = useState(false);
   const form = useRef(null);
+  const isLeft = useIsLeft();
   useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
 
-  const submit = async (event) => {
-    event.preventDefault();
+  const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
-    setBusy(true);
-    setError(null);
     try {
-      onSignedIn(await signIn(typed.get("email").trim(), typed.get("password")));
+      const signedIn = await signIn(typed.get("email").trim(), typed.get("password"));
+      if (isLeft()) callAs(signedIn.token, "user/logout/session", {}).catch(() => {}); // somebody gave it up
+      else onSignedIn(signedIn);
     } catch (refusal) {
-      setError(refusal);
-      setBusy(false);
-      form.current.querySelector("[type=password]").select();
+      form.current?.querySelector("[type=password]").select();
+      throw refusal;
     }
-  };
+  });
 
-  return html`<form ref=${form} onSubmit=${submit}>
+  return html`<form ref=${form} onSubmit=${act}>
     ${error && html`<${Failure} error=${error} />`}
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
       defaultValue=${email} autocapitalize="none" spellcheck=${false} />

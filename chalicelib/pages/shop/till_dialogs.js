@@ -18,14 +18,14 @@ export function Key({ shown, onClose }) {
     await update(shown.ID, { SecretKey: secretKey });
     setMade(secretKey);
   });
-  return html`<${Dialog} title=${texts.tills.newKey} onClose=${onClose}>
+  return html`<${Dialog} title=${texts.tills.newKey} onClose=${onClose} mayClose=${() => !isBusy}>
     ${made
       ? html`<${ShownOnce} words=${texts.tills.keyOnce(shown.Name)} secret=${made} onClose=${onClose} />`
       : html`<p>${texts.tills.newKeyWords(shown.Name)} ${isOneself(shown) && texts.tills.signInAgain}</p>
         ${error && html`<${Failure} error=${error} />`}
         <div class="actions">
           <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.tills.makeKey}</button>
-          <button type="button" onClick=${onClose}>${texts.cancel}</button>
+          <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
         </div>`}
   <//>`;
 }

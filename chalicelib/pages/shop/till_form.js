@@ -211,16 +211,22 @@ function Made({ made, onClose }) {
 
 export function CreateTill({ onClose }) {
   const [made, setMade] = useState(null);
+  const isSending = useRef(false); // its secret is shown once
   const state = useLoaded(() => choices(null), "new");
   const save = async (fields, { Email, Password }) => {
     const { ClientID } = merchant();
     const isOn = fields.MobileSettings?.Features ?? {};
     const Features = Object.fromEntries(FEATURES.map((name) => [name, Boolean(isOn[name])]));
     const sent = { ...fields, MobileSettings: { Features }, Email: Email.value.trim(), Password: Password.value };
-    const { ID } = await create({ ...sent, ClientID, BranchID: ClientID });
-    setMade(await till(ID));
+    isSending.current = true;
+    try {
+      const { ID } = await create({ ...sent, ClientID, BranchID: ClientID });
+      setMade(await till(ID));
+    } finally {
+      isSending.current = false;
+    }
   };
-  return html`<${Dialog} title=${texts.tills.create} onClose=${onClose}>
+  return html`<${Dialog} title=${texts.tills.create} onClose=${onClose} mayClose=${() => !isSending.current}>
     ${made
       ? html`<${Made} made=${made} onClose=${onClose} />`
       : html`<${Loaded} state=${state}>${(all) => html`<${Form} all=${all} save=${save} onClose=${onClose} />`}<//>

@@ -80,7 +80,7 @@ export function Tills({ query }) {
   const [asked, ask] = useState(null);
   const state = useLoaded(load, String(merchant().ClientID));
   const close = () => {
-    ask(null);
+    ask((now) => (now === asked ? null : now)); // an answer that comes late closes no other dialog
     if (session()) state.reload(); // whoever blocks herself is signed out
   };
   return html`<div class="title">

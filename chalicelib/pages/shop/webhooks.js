@@ -63,7 +63,7 @@ export function Webhooks({ query }) {
     events.reload();
   };
   const close = () => {
-    ask(null);
+    ask((now) => (now === asked ? null : now)); // an answer that comes late closes no other dialog
     reload();
   };
   const showTest = () => (page > 1 ? go("webhooks") : reload()); // the test is the newest event

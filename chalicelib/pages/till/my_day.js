@@ -50,7 +50,11 @@ function Drawer({ drawer }) {
 // The sales that the service does not have yet, for each currency.
 function Waiting({ revision }) {
   const [queued, show] = useState([]);
-  useEffect(() => { leftSales().then(show, () => {}); }, [revision]);
+  useEffect(() => {
+    let isShown = true;
+    leftSales().then((sales) => isShown && show(sales), () => {});
+    return () => { isShown = false; };
+  }, [revision]);
   return [...new Set(queued.map((sale) => sale.draft.currency))].map((currency) => {
     const held = queued.filter((sale) => sale.draft.currency === currency);
     return html`<p class="note warn">${texts.myDay.waiting(held.length, format(sum(held.map(amountOf)), currency))}</p>`;

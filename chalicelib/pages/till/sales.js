@@ -7,7 +7,7 @@ import { useLoaded } from "../kit/load.js";
 import { format, isZero, negative, sought } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
-import { address } from "../kit/route.js";
+import { address, parse } from "../kit/route.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
 import { State, TENDERS, shownState } from "./rules.js";
@@ -150,7 +150,8 @@ function useQueued({ revision }) {
 // The pages of the service's list as one, or null where it does not answer. A search looks in the days before too.
 function useListed({ isOnline, session: { agent, token } }, { day, search }) {
   const [listed, list] = useState({});
-  const wanted = `${day} ${search} ${token} ${isOnline}`;
+  const asked = `${day} ${search}`;
+  const wanted = `${asked} ${token} ${isOnline}`;
   const latest = useRef(wanted);
   latest.current = wanted;
   const load = async (page) => {
@@ -161,11 +162,12 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
       const payments = page > 1 ? before.payments : [];
       const known = new Set(payments.map((one) => one.ID)); // a sale of this moment moves the others to the next page
       const found = answer ? inOneList(answer).filter((one) => !known.has(one.ID)) : [];
-      return { wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount, payments: [...payments, ...found] };
+      return { asked, wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount, payments: [...payments, ...found] };
     });
   };
   useEffect(() => { load(1); }, [wanted]);
   const replace = (payment) => list((before) => {
+    if (before.asked !== asked) return before; // it is of another list
     const isThere = before.payments.some((one) => one.ID === payment.ID);
     return { ...before, payments: isThere ? before.payments.map((one) => (one.ID === payment.ID ? payment : one)) : [payment, ...before.payments] };
   });
@@ -190,7 +192,7 @@ function Search({ query }) {
   const sent = useRef(asked);
   const find = () => {
     sent.current = typed.trim();
-    location.replace(address("sales", { ...query, search: sent.current }));
+    location.replace(address("sales", { ...parse(location.hash).query, search: sent.current })); // the day may be another by now
   };
   useEffect(() => { if (asked !== sent.current) type(sent.current = asked); }, [asked]); // somebody went back
   useEffect(() => {

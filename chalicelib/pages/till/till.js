@@ -46,9 +46,12 @@ export const queue = new Queue({
 
 // Each answer shows the state of the connection, and the service's clock.
 async function asked(method, path, options) {
+  const begun = performance.now();
   const answer = await exchange(method, path, options);
-  lastAsked = performance.now();
-  if (Boolean(answer.body) !== state.isOnline) connected(Boolean(answer.body));
+  const isOld = !answer.body && answeredAt > begun; // another answer came since it was sent: the next tick asks
+  lastAsked = isOld ? -Infinity : performance.now();
+  if (answer.body) answeredAt = lastAsked;
+  if (!isOld && Boolean(answer.body) !== state.isOnline) connected(Boolean(answer.body));
   if (answer.body && !Number.isNaN(answer.date)) noteClock(answer.date);
   return answer;
 }
@@ -86,7 +89,7 @@ export async function ask(...request) {
   return status === 200 ? body ?? null : null;
 }
 
-let [counting, countedAt, isCounted] = [null, -Infinity, true];
+let [counting, countedAt, isCounted, counts] = [null, -Infinity, true, 0];
 
 function countSoon() {
   counting ??= setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
@@ -95,8 +98,11 @@ function countSoon() {
 async function count() {
   counting = null;
   countedAt = performance.now();
+  counts += 1;
+  const number = counts;
   try {
     const sales = await store.queue();
+    if (number !== counts) return; // a later one knows more
     isCounted = true;
     set({
       waiting: sales.filter(isWaiting).length,
@@ -143,7 +149,7 @@ async function askForStorage() {
   set({ isPersistent: isInstalled && isGranted });
 }
 
-let [lastAsked, isProbing] = [0, false];
+let [lastAsked, answeredAt, isProbing] = [0, -Infinity, false];
 
 // Somebody looks at the page, or the browser says that there is a connection, which may be wrong.
 function look() {
