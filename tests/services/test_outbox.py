@@ -1,3 +1,4 @@
+import json
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +31,7 @@ from tests.support.intercepted_calls import StoppedError, failing, hooked
 from tests.support.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import a_till
-from tests.support.transactions import a_body, a_payment, altered
+from tests.support.transactions import a_body, a_guid, a_payment, altered
 
 NUMBER = "+27829870000"
 
@@ -263,6 +264,42 @@ def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch:
     assert outbox.deliver([(entry.id, encode(now_kept(entry))) for entry in entries]) == []
     assert [len(mails(entry.to[0])) for entry in entries] == [1, 1, 0, 0]
     assert [now_kept(entry).due_at for entry in entries[2:]] == [now + timedelta(minutes=1)] * 2
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("share", "sent", "reason"), [(0.9, [1, 1], None), (1.1, [1, 0], "out of time")])
+def test_an_address_whose_turn_comes_after_the_time_is_left_to_the_next_attempt(
+    share: float,
+    sent: list[int],
+    reason: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entry, clock, really = kept(an_entry(to=(an_email(), an_email()))), [0.0], mail.send
+    monkeypatch.setattr(outbox, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def slow(message: Outbox, to: str) -> str:
+        clock[0] += outbox.SECONDS * share
+        return really(message, to)
+
+    monkeypatch.setattr(mail, "send", slow)
+    outbox.send_new(now_kept(entry), entry.created_at, outbox.SECONDS)
+
+    assert [len(mails(address)) for address in entry.to] == sent
+    assert now_kept(entry).to == tuple(
+        to for to, number in zip(entry.to, sent, strict=True) if not number or not reason
+    )
+    assert json.loads(capsys.readouterr().out)["reason"] == reason
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_receipt_without_its_transaction_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = kept(an_entry(text=None, transaction_id=a_guid()))
+    send_new([now_kept(entry)], entry.created_at)
+
+    assert (now_kept(entry).attempts, now_kept(entry).due_at) == (1, entry.created_at + timedelta(minutes=1))
+    assert json.loads(capsys.readouterr().out)["reason"] == "its text cannot be written"
+    assert mails(entry.to[0]) == []
 
 
 @pytest.mark.usefixtures("engine")

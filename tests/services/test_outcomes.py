@@ -273,6 +273,17 @@ def test_a_payment_reversed_as_lost_is_reversed_until_that_is_acknowledged(monke
     assert not is_charged(payment.id)
 
 
+def test_a_partial_approval_that_an_inquiry_finds_is_reversed(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.68))
+    assert is_charged(payment.id)
+
+    with broken(monkeypatch, inquire=lambda *_: AcquirerAnswer(10, "Approved for less")):
+        seen = till.look(payment.id, NOW + MINUTE)
+    assert (seen, seen.phase) == (kept(payment.id), Phase.AUTO_CANCELLED)
+    assert not is_charged(payment.id)
+
+
 def test_an_owed_signature_or_second_step_is_paid_at_the_deadline() -> None:
     till = a_till()
     signature = till.pay(a_card_body(12.08))
