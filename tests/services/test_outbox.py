@@ -15,11 +15,11 @@ from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
-from chalicelib.errors import ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
-from chalicelib.services import lane_runner, outbox
+from chalicelib.services import lane_runner, outbox, receipts
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
 from chalicelib.store import merchants, message_limits, transactions
@@ -375,3 +375,28 @@ def test_a_receipt_later_whose_process_ends_is_stored_and_counted_once_by_its_re
     assert message_limits.counted([limit], limits.day_of(now)) == {limit: 2 if when == "after" else 1}
     sent = [one.channel for one in payer_records.messages_of(till.merchant, [payment.id])]
     assert sorted(sent) == ([EMAIL, SMS] if when == "after" else [EMAIL])
+
+
+@pytest.mark.parametrize(
+    ("address", "is_readable", "error"),
+    [(NUMBER, True, None), ("+27829870001", True, ErrorCode.ID_REUSED), (NUMBER, False, ErrorCode.IN_PROGRESS)],
+)
+def test_of_two_equal_requests_of_a_receipt_at_once_the_later_one_is_a_replay(
+    engine: str, address: str, error: ErrorCode | None, monkeypatch: pytest.MonkeyPatch, *, is_readable: bool
+) -> None:
+    del engine
+    till, now, waiting = a_till(), datetime.now(UTC), iter([True])
+    payment = till.pay(a_body(), now)
+
+    def meanwhile(*call: str) -> None:
+        if call == ("before", "TransactWriteItems") and next(waiting, False):
+            till.send_receipt(payment, now, key="later", Phone=NUMBER)
+
+    if not is_readable:
+        monkeypatch.setattr(receipts, "read", lambda _: None)
+    with hooked(meanwhile), pytest.raises(ServiceError) if error else nullcontext() as refused:
+        till.send_receipt(payment, now, key="later", Phone=address)
+
+    assert error is (refused.value.error if refused else None)
+    [sent] = payer_records.messages_of(till.merchant, [payment.id])
+    assert sent.to == (NUMBER,)
