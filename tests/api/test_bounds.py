@@ -196,14 +196,14 @@ def test_the_parts_of_a_request_that_are_kept_have_at_most_64_kb(
     model: type[SubmitPayment | ReversePayment], body: dict[str, Any], largest: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert request_context.MAX_RAW_REQUEST == 64 * 1024
-    kept = validated(model, body)
-    size = len(kept.raw_request.encode()) + 2 * 200  # the lines are not in the stored request
+    sent = exact_json.parse(exact_json.text(body).encode())
+    size = len(validated(model, sent).raw_request.encode()) + 2 * 200  # the lines are not in the stored request
 
     monkeypatch.setattr(request_context, "MAX_RAW_REQUEST", size)
-    validated(model, body)
+    validated(model, sent)
     monkeypatch.setattr(request_context, "MAX_RAW_REQUEST", size - 1)
     with pytest.raises(ServiceError) as refused:
-        validated(model, body)
+        validated(model, sent)
     assert [(one.field, one.code) for one in refused.value.validations] == [(largest, Check.TOO_LONG)]
 
 
