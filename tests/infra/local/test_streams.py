@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -86,6 +87,7 @@ def test_a_function_that_fails_is_logged_and_the_feed_goes_on(
     given: list[str] = []
 
     def invoke(_: str, event: dict[str, Any]) -> None:
+        time.sleep(0.02)  # `settle` waits for a function that runs
         given.extend(one["dynamodb"]["NewImage"]["id"]["S"] for one in event["Records"])
         if len(given) == 1:
             raise ZeroDivisionError
