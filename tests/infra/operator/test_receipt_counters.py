@@ -16,8 +16,12 @@ def counter(days: Days, version: int = 1, name: str = NAME) -> Item:
 @pytest.mark.parametrize(
     ("copied", "before", "of_payments", "now", "written"),
     [
-        pytest.param({"27": 5}, {"27": 5}, {"27": 5}, {"27": 7}, {"27": 7}, id="given meanwhile, on a day with numbers"),
-        pytest.param({"27": 5}, {"27": 5}, {"27": 5}, {"28": 1}, {"27": 5, "28": 1}, id="given meanwhile, on a new day"),
+        pytest.param(
+            {"27": 5}, {"27": 5}, {"27": 5}, {"27": 7}, {"27": 7}, id="given meanwhile, on a day with numbers"
+        ),
+        pytest.param(
+            {"27": 5}, {"27": 5}, {"27": 5}, {"28": 1}, {"27": 5, "28": 1}, id="given meanwhile, on a new day"
+        ),
         pytest.param({"27": 5}, {"27": 9}, {"27": 6}, {"27": 9}, {"27": 6}, id="a present number that no payment has"),
         pytest.param({"27": 5}, {"27": 3}, {"27": 4}, {"27": 3}, {"27": 5}, id="the copy is the highest"),
         pytest.param({"27": 5}, {}, {"26": 2, "27": 8}, None, {"26": 2, "27": 8}, id="none is stored"),
