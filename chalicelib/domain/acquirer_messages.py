@@ -52,23 +52,23 @@ def identified_payment(
     )
 
 
-def identified_reversal(reversal: Transaction, original: Transaction, rrn: str, numbers: Sequence[int]) -> Transaction:
-    """Return the reversal with the facts of its messages. A cancel has the RRN of its payment, a return its own.
+def identified_reversal(
+    reversal: Transaction, original: Transaction, host: HostFacts, rrn: str, numbers: Sequence[int]
+) -> Transaction:
+    """Return the reversal with the facts of its messages, from the `host` of its payment.
 
-    A reversal at an acquirer with inquiries is returned unchanged.
+    A cancel has the RRN of its payment, a return its own.
     """
-    if original.host is None:
-        return reversal
     message, advice = (stan_of(number) for number in numbers)
     return replace(
         reversal,
         result=replace(reversal.result, rrn=original.result.rrn if reversal.original.mode in CANCELS else rrn),
         host=HostFacts(
             MessageTrace(message, reversal.created_at),
-            original.host.institution,
-            original.host.terminal,
+            host.institution,
+            host.terminal,
             advice,
-            original=original.host.trace,
+            original=host.trace,
         ),
     )
 

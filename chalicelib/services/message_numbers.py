@@ -24,7 +24,7 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
 def identify_reversal(reversal: Transaction, original: Transaction, host: HostFacts) -> Transaction:
     """Return a reversal with the identity that its host recognises, which is the host of its payment."""
     numbers = _next_stans(host.terminal.mid, original.terminal_name)
-    return acquirer_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
+    return acquirer_messages.identified_reversal(reversal, original, host, _new_rrn(), numbers)
 
 
 def _next_stans(mid: str, tid: str) -> range:

@@ -74,6 +74,14 @@ def test_a_currency_is_shown_alpha_3_whichever_form_is_stored(shop: Shop, agent:
     assert (shop.shown(agent["ID"])["CurrencyID"], listed["CurrencyID"]) == ("USD", "USD")
 
 
+@pytest.mark.parametrize(("sent", "code"), [("ZZZ", 6), ("000", 6), ("usd", 6), ("US DOLLAR", 4)])
+def test_a_currency_that_is_none_is_refused(shop: Shop, agent: dict[str, Any], sent: str, code: int) -> None:
+    before = stored_agent(agent)
+
+    assert update(shop, agent, CurrencyID=sent).findings == [("CurrencyID", code)]
+    assert stored_agent(agent) == before
+
+
 def test_an_empty_update_changes_nothing_at_all(shop: Shop, agent: dict[str, Any]) -> None:
     before = stored_agent(agent)
 

@@ -6,6 +6,11 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
+from chalicelib.errors import Check, ServiceError
+from chalicelib.schemas import request_context
+from chalicelib.schemas.base import validated
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.reversals import ReversePayment
 from tests.support.http import OWNER, Reply, call, get, post
 from tests.support.transactions import a_body, a_guid
 
@@ -169,6 +174,37 @@ def test_long_texts_of_a_payment_and_its_returns_never_outgrow_a_list(stage: str
     listed = post(stage, "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"ID": payment}})
     answers = [*(one.body["Transaction"] for one in returns[1:]), *listed.body["Transactions"]]
     assert max(len(exact_json.text(one).encode()) for one in answers) <= 40_000
+
+
+LINES = {"AuxDataInput": {"AuxData": {"Purchases": [{"Title": "é" * 200, "Price": 12.3, "Quantity": 1}]}}}
+
+
+@pytest.mark.parametrize(
+    ("model", "body", "largest"),
+    [
+        (SubmitPayment, a_body(**LINES) | {"UserAgent": "x" * 300}, "BasicTran"),
+        (SubmitPayment, a_body(**LINES) | {"TaxesModel": {"Taxes": ["x" * 300] * 3}}, "TaxesModel"),
+        (
+            ReversePayment,
+            {"BasicReverseTran": {"TransactionID": "1", "ReverseMode": 2, **LINES}, "Lang": "x" * 300},
+            "BasicReverseTran",
+        ),
+    ],
+    ids=["lines of a payment", "its taxes", "lines of a reversal"],
+)
+def test_the_parts_of_a_request_that_are_kept_have_at_most_64_kb(
+    model: type[SubmitPayment | ReversePayment], body: dict[str, Any], largest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert request_context.MAX_RAW_REQUEST == 64 * 1024
+    sent = exact_json.parse(exact_json.text(body).encode())
+    size = len(validated(model, sent).raw_request.encode()) + 2 * 200  # the lines are not in the stored request
+
+    monkeypatch.setattr(request_context, "MAX_RAW_REQUEST", size)
+    validated(model, sent)
+    monkeypatch.setattr(request_context, "MAX_RAW_REQUEST", size - 1)
+    with pytest.raises(ServiceError) as refused:
+        validated(model, sent)
+    assert [(one.field, one.code) for one in refused.value.validations] == [(largest, Check.TOO_LONG)]
 
 
 def test_a_line_has_at_most_eight_tax_codes(stage: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.domain import takings
 from chalicelib.domain.answer_size import bytes_in_answer
+from chalicelib.errors import ErrorCode
 from chalicelib.store import audit, drawers
 from infra.bench.client import measure_capacity
 from tests.support.builders import PASSWORD, Shop, a_shop
@@ -264,6 +265,17 @@ def test_a_request_is_read_strictly(shop: Shop, sent: Any, findings: list[Any]) 
     assert (reply.error, reply.findings) == ((400, 202) if findings else (200, 0), findings)
     if "Day" in sent:
         assert shop.post(DRAWERS, {"Day": sent["Day"]}).findings == findings
+
+
+def test_drawers_of_more_agents_than_a_request_reads_are_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Door", "Bar"):
+        pay(shop, a_till_of(shop, name)[0], "10.00")
+    monkeypatch.setattr("chalicelib.services.drawers.BATCH", 1)
+    monkeypatch.setattr("chalicelib.services.drawers.MOST_READS", 2 * 2)  # two agents and their terminals
+    assert len(listed(shop)) == 2
+
+    monkeypatch.setattr("chalicelib.services.drawers.MOST_READS", 2 * 2 - 1)
+    assert shop.post(DRAWERS, {}).error == (400, ErrorCode.PERIOD_TOO_LONG.code)
 
 
 def test_a_drawer_costs_few_calls_however_much_was_sold_and_counted(stage_on_dynamodb_local: str) -> None:

@@ -30,13 +30,21 @@ def test_a_deep_check_reads_the_store_once(stage: str) -> None:
     assert calls == ["BatchGetItem"]
 
 
-@pytest.mark.parametrize("table", ["transactions", "agents", "logins", "terminals"])
-def test_a_deep_check_without_a_table_is_503(stage: str, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        *((table, "ResourceNotFoundException") for table in ("transactions", "agents", "logins", "terminals")),
+        ("transactions", "AccessDeniedException"),
+    ],
+)
+def test_a_deep_check_without_a_table_is_503(
+    stage: str, monkeypatch: pytest.MonkeyPatch, table: str, code: str
+) -> None:
     read = Client.call
 
     def missing(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if any(name.endswith(f"-{table}") for name in parameters.get("RequestItems", ())):
-            raise RefusedError(operation, "ResourceNotFoundException")
+            raise RefusedError(operation, code)
         return read(client, operation, **parameters)
 
     monkeypatch.setattr(Client, "call", missing)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import card
-from chalicelib.domain.acquirer import AuthorizationRequest
+from chalicelib.domain.acquirer import AnswerLostError, AuthorizationRequest, UnreachableError
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.payment import with_card
 from chalicelib.domain.transaction import Transaction
@@ -23,6 +23,7 @@ from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_acco
 from tests.support.builders import NOW
 from tests.support.cards import a_card, a_card_body
 from tests.support.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.intercepted_calls import broken, failing
 from tests.support.tills import a_till
 
 PATH = "/api/v1/payment/GetLinkedCards"
@@ -198,6 +199,18 @@ def test_a_card_is_linked_at_the_named_acquirer_or_the_first_that_links_cards(
     with suppress(ServiceError):
         linking.link(agent, a_card(), "Company card", NOW, named)
     assert [one.acquirer for one in linked_cards.of_agent(agent.id)] == ([links] if links else [])
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("failure", [AnswerLostError(), UnreachableError(), ZeroDivisionError()], ids=repr)
+def test_a_card_without_an_answer_stays_in_verification(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    with broken(monkeypatch, link=failing(failure)):
+        unknown = till.link()
+
+    assert (unknown.status, unknown.link_id) == (card.IN_VERIFICATION, None)
+    assert linked_cards.of_agent(till.agent.id) == [unknown]
+    assert not card.is_usable(unknown, till.agent.id, NOW.date())
 
 
 @pytest.mark.usefixtures("engine")

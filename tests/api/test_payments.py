@@ -408,6 +408,7 @@ WRONG: list[tuple[str, Any, int]] = [
     ("BasicTran.AmountCashGot", 1, 12),
     ("BasicTran.AmountCashGot", {}, 2),
     ("BasicTran.ExtTransData", "{", 3),
+    ("BasicTran.ExtTransData", "1e9999999999999999999", 3),  # no Decimal has such an exponent
     ("BasicTran.ExtTransData", '"' + "x" * 9000 + '"', 4),
     ("BasicTran.ID", "1", 3),
     ("BasicTran.AuxDataInput.AuxData.Purchases", {}, 2),
@@ -416,12 +417,16 @@ WRONG: list[tuple[str, Any, int]] = [
     ("AcqTran.AcquirerCode", "PREPAID", 12),
     ("Card.CardInputMode", 3, 5),
     ("Files", [{"FileType": "VIDEO", "FileCode": ""}], 6),
+    ("Files", [{"FileType": 1, "FileCode": ""}], 2),
+    ("Files", {"FileType": "PHOTO", "FileCode": ""}, 2),
     ("TerminalGroupCode", "SOFTPOS", 12),
     ("Location.Latitude", 91, 5),
     ("Location.Longitude", -181, 5),
     ("DeviceInfo.OSVersion", "x" * 513, 4),
     ("GMT", 2.5, 2),
     ("GMT", 15, 5),
+    ("GMT", 10**39, 5),
+    ("GMT", 10**40, 5),
 ]
 
 

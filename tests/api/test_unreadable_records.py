@@ -90,14 +90,24 @@ def test_an_unreadable_payment_alone_asks_to_come_again_and_takes_no_money_twice
     assert repeated.error == (503, 903)
 
 
-def test_a_history_goes_on_without_an_unreadable_entry_or_counter(shop: Shop, paid: list[str]) -> None:
+def test_a_history_goes_on_without_an_unreadable_entry(shop: Shop, paid: list[str]) -> None:
     damage("history", lambda item: paid[0] in item["at"]["S"], kind={"S": "?"})
 
     assert ids(shop.post(LIST, {}, shop.owner)) == {paid[1]}
     assert ids(shop.post(LIST, {"ListBasicModel": {"Search": "table"}}, shop.owner)) == set()
-    damage("history", lambda item: item["month"]["S"].startswith(f"{shop.id}#"), n99={"N": "1"}, d25={"S": "?"})
+
+
+@pytest.mark.parametrize("wrong", [{"n99": {"N": "1"}}, {"d25": {"S": "?"}}], ids=str)
+@pytest.mark.usefixtures("paid")
+def test_a_history_goes_on_without_an_unreadable_counter(
+    shop: Shop, wrong: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage("history", lambda item: item["month"]["S"].startswith(f"{shop.id}#"), **wrong)
+    capsys.readouterr()
+
     for path in (LIST, TAKINGS, DRAWERS):
         assert shop.post(path, {}, shop.owner).error == (200, 0), path
+    assert '"event": "unreadable"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from hypothesis.strategies import integers
 from chalicelib.domain import card
 from chalicelib.domain.card import (
     CardInput,
-    LinkedCard,
     brand_of,
     has_check_digit,
     is_another,
@@ -18,7 +17,7 @@ from chalicelib.domain.card import (
 )
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
-from tests.support.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, an_input, chip_data
+from tests.support.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, a_linked_card, an_input, chip_data
 from tests.support.transactions import NOW, a_payment
 
 BRANDS = {
@@ -190,22 +189,6 @@ def test_an_expired_card_is_found_where_its_expiry_was_read() -> None:
     assert swiped is not None
     assert [(found.field, found.code) for found in keyed_in] == [("card.exp", 9)]
     assert [found.field for found in card.expired(swiped, NOW.date())] == ["card.reader_data"]
-
-
-def a_linked_card(**changes: Any) -> LinkedCard:
-    facts: dict[str, Any] = {
-        "id": 1,
-        "client_id": 7,
-        "account_id": 17,
-        "acquirer": "SANDBOX",
-        "details": a_card().details,
-        "alias": "Company card",
-        "created_at": NOW,
-        "updated_at": NOW,
-        "link_id": "SBX-1",
-        "status": card.VERIFIED,
-    }
-    return LinkedCard(**{**facts, **changes})
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Particulars, Purchase, Transaction
 from chalicelib.errors import Check, ServiceError
 from tests.support.builders import a_merchant, a_terminal, an_agent
+from tests.support.cards import a_linked_card
 from tests.support.transactions import NOW, an_order
 
 AGENT = an_agent()
@@ -65,6 +66,33 @@ def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int)
 )
 def test_what_is_wrong_is_named(changes: dict[str, Any], found: tuple[str, int]) -> None:
     assert problems(**changes) == [found]
+
+
+@pytest.mark.parametrize(
+    ("acquirer", "found"),
+    [
+        (None, []),
+        ("SECOND", []),
+        ("FIRST", [("acquirer", Check.CONTRADICTION)]),  # an acquirer knows only the cards that it linked
+        ("CASH", [("acquirer", Check.CONTRADICTION)]),
+        ("THIRD", [("acquirer", Check.NOT_IN_DICTIONARY)]),
+    ],
+)
+def test_a_linked_card_pays_at_the_acquirer_that_linked_it(acquirer: str | None, found: list[tuple[str, int]]) -> None:
+    linked = a_linked_card(acquirer="SECOND", account_id=AGENT.id)
+    order = an_order(input_type=InputType.LINKED_CARD, acquirer=acquirer, linked_card_id=linked.id)
+    till, acquirers = Till(AGENT, MERCHANT, TERMINAL), ("FIRST", "SECOND")
+    problems: list[tuple[str, int]] = []
+    try:
+        transaction, request = payment.with_card(
+            order, till, NOW, acquirers=acquirers, linked=linked, refuse=lambda *_: ()
+        )
+    except ServiceError as refused:
+        problems = [(item.field, item.code) for item in refused.validations]
+    else:
+        assert (transaction.acquirer, request.link_id) == ("SECOND", linked.link_id)
+
+    assert problems == found
 
 
 def test_everything_that_is_wrong_is_named_at_once() -> None:

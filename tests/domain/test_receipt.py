@@ -508,6 +508,7 @@ def test_the_short_message_says_who_how_much_and_how() -> None:
 
 @given(name=st.text(min_size=1, max_size=256), invoice=st.text(max_size=512), amount=st.integers(1, 10**12))
 @example(name="[€]" * 50, invoice="1", amount=1230)  # each of these letters counts twice
+@example(name="x" * 256, invoice="1" * 512, amount=1230)  # the name keeps ten letters, and the number is cut
 def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, invoice: str, amount: int) -> None:
     text = as_sms(a_card_payment(amount_minor=amount, invoice=invoice, merchant=replace(MERCHANT, name=name)))
 

@@ -180,6 +180,15 @@ def test_a_certificate_of_nobody_we_trust_is_refused(tmp_path: Path, resolves: C
     assert server.seen == []
 
 
+def test_an_answer_of_another_length_than_announced_is_told_apart() -> None:
+    for announced in (3, 10**12):
+        with a_server(says(b"{}", length=announced)) as server, pytest.raises(FailedError, match="was broken off"):
+            send(f"http://127.0.0.1:{server.port}/", public_only=False)
+
+    with a_server(says(b"{}", length=2)) as server:
+        assert send(f"http://127.0.0.1:{server.port}/", public_only=False) == Reply(200, b"{}")
+
+
 def test_a_server_that_speaks_no_tls_is_a_failure(resolves: Callable[..., list[str]]) -> None:
     resolves(["127.0.0.1"])
     with a_server(says(b"{}")) as server, pytest.raises(FailedError):

@@ -86,6 +86,29 @@ def test_the_reversal_of_a_declined_payment_is_approved_because_nothing_is_left_
     assert reverse(declined.reference, declined.amount_minor) == 0
 
 
+def test_a_reversal_is_not_reversed() -> None:
+    paid, back = an_authorization(), a_guid()
+    SANDBOX.authorize(paid, 1)
+    assert reverse(paid.reference, 1000, back) == 0
+
+    assert reverse(back, 1000) == reverse(back, 230) == 94
+    assert reverse(paid.reference, 230) == 0
+
+
+@pytest.mark.parametrize(("again", "code"), [(400, 0), (410, 94)])
+def test_of_two_reversals_at_once_under_one_reference_one_takes_its_amount(
+    again: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid, back = an_authorization(), a_guid()
+    SANDBOX.authorize(paid, 1)
+    assert reverse(paid.reference, 400, back) == 0
+
+    find, looks = sandbox._find, iter([None])  # noqa: SLF001  the second one looks before the first is stored
+    monkeypatch.setattr(sandbox, "_find", lambda reference: next(looks, find(reference)))
+    assert reverse(paid.reference, again, back) == code
+    assert [reverse(paid.reference, amount_minor) for amount_minor in (831, 830)] == [13, 0]
+
+
 def test_a_payment_reversed_before_it_arrived_is_declined_as_late() -> None:
     late = an_authorization()
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import boto3
 import pytest
 
+from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
@@ -147,6 +148,25 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
         patch.setattr(secrets.document, "_load", unreachable)
         with pytest.raises(ServiceError) as refusal:
             secrets.keyed_digest(Secret("key"))
+
+    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
+    assert refuse(refusal.value).headers["Retry-After"] == "1"
+
+
+def test_keys_out_of_reach_are_an_outage_though_the_other_secret_is_there(
+    monkeypatch: pytest.MonkeyPatch, clock: _Clock
+) -> None:
+    del clock  # nothing is remembered
+    really = secrets._fetch  # noqa: SLF001  both documents are fetched by it
+
+    def fetch(client: Client, secret_id: str) -> str:
+        if secret_id == settings().digest_secret_id:
+            raise UnreachableError
+        return really(client, secret_id)
+
+    monkeypatch.setattr(secrets, "_fetch", fetch)
+    with pytest.raises(ServiceError) as refusal:
+        secrets.signing()
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refuse(refusal.value).headers["Retry-After"] == "1"

@@ -8,7 +8,7 @@ from email.policy import default
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.picture import Picture
@@ -178,6 +178,16 @@ def test_a_short_message_goes_to_its_number() -> None:
     sms.send(an_entry(text="Hello"), "+27829870002")
 
     assert [sent.body for sent in messages("+27829870002")] == ["Hello"]
+
+
+def test_a_short_message_that_is_refused_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise ClientError({"Error": {"Code": "Throttled", "Message": "+27829870003 has had enough"}}, "Publish")
+
+    monkeypatch.setattr(sms._client(), "publish", refuse)  # noqa: SLF001  the only door to AWS
+
+    with pytest.raises(NotSentError, match=r"^Throttled$"):
+        sms.send(an_entry(text="Hello"), "+27829870003")
 
 
 @pytest.mark.parametrize(("gateway", "operation"), [(mail, "send_email"), (sms, "publish")])

@@ -1,15 +1,18 @@
+import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from chalicelib.domain import steps
+from chalicelib.domain.history_page import Page
 from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import InputType, Original, Transaction
 from chalicelib.schemas.transaction_view import (
     StatusAnswer,
+    TransactionList,
     TransactionView,
 )
 from tests.support.transactions import NOW, a_guid, a_payment, altered
@@ -92,3 +95,12 @@ def test_a_cash_payment_is_deposited_at_once_and_anything_else_at_the_deadline()
     for one in (card, reversal):
         assert one.status_at(one.deadline - timedelta(microseconds=1)) == "IN-TRANSFER"
         assert one.status_at(one.deadline) == "DEPOSITED"
+
+
+def test_a_list_leaves_out_and_logs_a_record_that_cannot_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    shown, other = a_payment(), a_payment(created_at=datetime.max.replace(tzinfo=UTC))
+    answer = TransactionList.of(Page([other, shown], 2, Decimal(0)), NOW, 2, lambda _: "")
+
+    assert [one.id for one in answer.transactions] == [shown.id]
+    line = json.loads(capsys.readouterr().out)
+    assert (line["event"], line["record"], line["reason"]) == ("unreadable", other.id, "OverflowError")

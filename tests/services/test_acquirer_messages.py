@@ -169,12 +169,15 @@ def test_a_payment_of_a_dead_process_is_cancelled_in_ninety_seconds(till: Till, 
     assert found.phase is Phase.AUTO_CANCELLED
 
 
-def test_an_answer_after_the_advice_changes_nothing(till: Till, host: Host, monkeypatch: Patch) -> None:
+@pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), PARTIAL])
+def test_an_answer_after_the_advice_changes_nothing(
+    answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
+) -> None:
     body = a_card_body()
 
     def late(*_: object) -> AcquirerAnswer:
         payment_sweep.run(NOW + 30 * SECOND)
-        return AcquirerAnswer(0, "Approved")
+        return answer
 
     with broken(monkeypatch, authorize=late):
         payment = till.pay(body)
@@ -183,7 +186,7 @@ def test_an_answer_after_the_advice_changes_nothing(till: Till, host: Host, monk
     assert len(host.advices) == 1
 
 
-@pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(51, "Insufficient funds")])
+@pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(51, "Insufficient funds"), PARTIAL])
 def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
     answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
 ) -> None:
@@ -197,6 +200,7 @@ def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
         payment = till.pay(a_card_body())
 
     assert payment.phase is Phase.AUTO_CANCELLING
+    assert len(host.advices) == 1
 
 
 @pytest.mark.parametrize("answer", [AcquirerAnswer(51, "Insufficient funds"), AcquirerAnswer(68, "Too late")])
@@ -254,6 +258,33 @@ def test_a_partial_approval_with_an_open_reversal_is_unknown(till: Till, host: H
 
     assert stored(payment).phase is Phase.AUTO_CANCELLED
     assert [advice.is_repeat for advice in host.advices] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("to_advices", "at_once", "at_last"),
+    [
+        (acknowledged, (Phase.DECLINED, 10), (Phase.DECLINED, 10)),
+        (LOST, (Phase.AUTO_CANCELLING, None), (Phase.REJECTED, 68)),
+    ],
+)
+def test_a_return_that_is_approved_in_part_gives_nothing_back(  # noqa: PLR0913, PLR0917  the columns of a table
+    to_advices: Any, at_once: Any, at_last: Any, till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    payment = till.pay(a_card_body())
+
+    def partly(request: ReversalRequest, _: float) -> AcquirerAnswer:
+        host.reversals.append(request)
+        answer: AcquirerAnswer = to_advices(request) if request in host.advices else PARTIAL
+        return answer
+
+    with broken(monkeypatch, reverse=partly):
+        returned = till.give_back(payment)
+    assert (returned.phase, returned.result.code) == at_once
+    assert [advice.original for advice in host.advices] == [returned.id]
+
+    payment_sweep.run(NOW + 2 * MINUTE)
+    assert (stored(returned).phase, stored(returned).result.code) == at_last
+    assert stored(payment).remaining_minor == payment.amount_minor
 
 
 def test_nobody_repeats_an_advice_that_its_request_still_sends(till: Till, host: Host, monkeypatch: Patch) -> None:

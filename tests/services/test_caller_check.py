@@ -1,9 +1,11 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from chalicelib.domain.agent import NO_CLIENT, Caller, Features, MobileSettings
+from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.services import account_configuration
@@ -73,6 +75,15 @@ def test_what_was_revoked_after_the_authorizer_is_refused(change: dict[str, Any]
     account.change(**change)
 
     assert _refusal(caller) is error
+
+
+@pytest.mark.usefixtures("signing")
+def test_after_a_change_of_credentials_the_login_must_still_be_the_callers() -> None:
+    account, other = an_account(), an_account()
+    outdated = replace(_caller(account), credential_version=0)
+
+    assert _refusal(replace(outdated, authorization=Secret(account.basic))) is None
+    assert _refusal(replace(outdated, authorization=Secret(other.basic))) is ErrorCode.BAD_CREDENTIAL
 
 
 def test_an_agent_that_is_gone_is_refused() -> None:

@@ -366,6 +366,46 @@ def test_a_delivery_that_was_requested_again_is_sent_once_for_two_records(mercha
     assert [one.state for one in found(event)] == [DeliveryState.DELIVERED]
 
 
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_the_stream_leaves_a_delivery_again_to_a_slow_receiver_to_its_queue(
+    merchant: int, clock: Clock, *, is_slow: bool
+) -> None:
+    with a_receiver() as running:
+        hook = a_stored_hook(merchant, running.url)
+        event = a_stored_event(merchant)
+        deliver(event)
+        webhooks_store.note(replace(as_stored(hook), slow_since=clock.now if is_slow else None))
+        [sent] = found(event)
+        events.begin_again(rules.again(sent, clock.now))
+        assert deliveries.deliver([("1", encode(found(event)[0]))]) == []
+        by_stream = len(running.ids)
+        clock.sweep(timedelta(minutes=2))
+
+    assert (by_stream, running.ids) == (1 if is_slow else 2, [event.id] * 2)
+
+
+def test_a_defect_of_a_delivery_is_logged_and_holds_back_no_other(
+    merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    really = gateway.call
+    hook = a_stored_hook(merchant, "https://broken.example/events")
+
+    def call(url: str, *arguments: Any) -> Any:
+        if url == hook.url:
+            raise ZeroDivisionError(url)
+        return really(url, *arguments)
+
+    monkeypatch.setattr(gateway, "call", call)
+    event = a_stored_event(merchant)
+    deliver(event)
+
+    assert receiver.ids == [event.id]
+    assert [one.state for one in found(event)] == [DeliveryState.DELIVERED, DeliveryState.PENDING]
+    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines() if '"defect"' in text]
+    assert (line["error"], line["event_id"], line["webhook"]) == ("ZeroDivisionError", event.id, hook.id)
+    assert hook.url not in repr(line)
+
+
 def test_each_delivery_is_a_line_of_the_log_with_no_part_of_an_answer(
     merchant: int, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.schemas.transaction_view import TransactionView
+from chalicelib.services import history as lists
 from chalicelib.store import agents, counters, history, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
@@ -92,9 +93,12 @@ def test_a_system_user_names_an_account_that_is_not_its_own(system: Books) -> No
         system.ask(NOW, {"ExtID": "order-1"})
     assert [(one.field, one.code) for one in error.value.validations] == [("account_id", Check.REQUIRED)]
 
-    with pytest.raises(ServiceError) as error:
-        system.ask(NOW, {"AccountID": system.agents[0].id})
-    assert refusal(error) is ErrorCode.AGENT_NOT_FOUND
+    without_merchant = an_agent(client_id=10**15)
+    commit(put_new("agents", without_merchant, "id"))
+    for account in (system.agents[0], without_merchant):
+        with pytest.raises(ServiceError) as error:
+            system.ask(NOW, {"AccountID": account.id})
+        assert refusal(error) is ErrorCode.AGENT_NOT_FOUND
 
 
 def test_a_system_user_finds_any_id_without_naming_an_account(system: Books) -> None:
@@ -189,6 +193,16 @@ def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> 
     assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
     counted = ["Query", "Query", "Query", "UpdateItem"]  # the open month, the sum of the closed one, made and stored
     assert calls == ["BatchGetItem", *counted]
+
+
+def test_an_ext_id_of_more_payments_than_a_list_reads_is_refused(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 3)
+    assert len(ids(books.ask(NOW, {"ExtID": "order-1"}))) == 3
+
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 2)
+    with pytest.raises(ServiceError) as error:
+        books.ask(NOW, {"ExtID": "order-1"})
+    assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
 
 
 def test_a_list_reads_who_asks_totals_month_sums_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:

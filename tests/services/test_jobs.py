@@ -1,5 +1,6 @@
 """The schedules, as the deployed functions are called."""
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from types import ModuleType
@@ -8,14 +9,17 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.phases import Phase
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.routes import jobs
 from chalicelib.services import deliveries, outbox, outcomes, payment_sweep
 from chalicelib.services.lane_runner import Swept
 from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import failing
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
 
 pytestmark = pytest.mark.usefixtures("engine")
+Capture = pytest.CaptureFixture[str]
 EVENT: dict[str, Any] = {
     "version": "0",
     "account": "1",
@@ -38,11 +42,42 @@ def test_the_scheduled_sweep_finishes_what_is_due(capsys: pytest.CaptureFixture[
     assert '"event": "sweep"' in capsys.readouterr().out
 
 
-def test_the_schedule_sends_what_is_due(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(outbox, "sweep", lambda _: Swept(2, behind_seconds=7))
-    jobs.sweep_outbox(EVENT, None)
+every_sweep = pytest.mark.parametrize(
+    ("job", "service", "name", "counted"),
+    [
+        (jobs.sweep_payments, payment_sweep, "run", "payments"),
+        (jobs.sweep_outbox, outbox, "sweep", "messages"),
+        (jobs.sweep_events, deliveries, "sweep", "deliveries"),
+    ],
+    ids=["payments", "outbox", "events"],
+)
+Job = Callable[[dict[str, Any], None], Any]
 
-    assert '"messages": 2, "behind_seconds": 7' in capsys.readouterr().out
+
+@every_sweep
+def test_a_schedule_logs_what_was_done(  # noqa: PLR0913, PLR0917  the columns of a table
+    job: Job, service: ModuleType, name: str, counted: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(service, name, lambda _: Swept(2, behind_seconds=7))
+    job(EVENT, None)
+
+    assert f'"{counted}": 2, "behind_seconds": 7' in capsys.readouterr().out
+
+
+@every_sweep
+def test_an_outage_ends_a_sweep_and_a_defect_fails_it(  # noqa: PLR0913, PLR0917  the columns of a table
+    job: Job, service: ModuleType, name: str, counted: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(service, name, failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
+    job(EVENT, None)
+    line = json.loads(capsys.readouterr().out)
+    assert (line["event"], line["outage"]) == ("sweep", ErrorCode.STORE_UNAVAILABLE.code)
+    assert counted not in line
+
+    for defect in (ServiceError(ErrorCode.ROLE_MAY_NOT), ZeroDivisionError()):
+        monkeypatch.setattr(service, name, failing(defect))
+        with pytest.raises(type(defect)):
+            job(EVENT, None)
 
 
 @pytest.mark.parametrize("job", [jobs.deliver_events, jobs.deliver_outbox])

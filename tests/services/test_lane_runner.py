@@ -1,5 +1,6 @@
 """Lanes of work that is due, side by side, without tables."""
 
+import json
 import threading
 import time
 from collections import Counter
@@ -12,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.circuit_breaker import OPENS_AFTER, Breaker
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import lane_runner
 from chalicelib.services.lane_runner import Done, Lane, Limits, Swept
 from chalicelib.store.due_index import Due
+from chalicelib.store.table import UnreadableError
 from tests.support.acquirers import LONG_AGO
 from tests.support.intercepted_calls import StoppedError
 
@@ -263,3 +266,20 @@ def test_with_one_thread_the_work_is_done_in_the_callers() -> None:
     drained(work, a_lane("one", 2), a_lane("two", 2), threads=1)
 
     assert seen == [threading.get_ident()] * 4
+
+
+def test_of_records_only_those_that_meet_an_outage_come_again(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = {"unreadable": UnreadableError("KeyError"), "outage": ServiceError(ErrorCode.STORE_UNAVAILABLE)}
+
+    def begin(image: lane_runner.Image) -> str:
+        if image["is"] in errors:
+            raise errors[image["is"]]
+        return str(image["is"])
+
+    records = list(enumerate(("first", "unreadable", "outage", "last")))
+    begun = lane_runner.begin_each([(str(number), {"is": name}) for number, name in records], begin)
+
+    assert begun == (["first", "last"], ["2"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["event"], line["number"]) for line in lines] == [("unreadable", "1"), ("outage", "2")]
+    assert lines[0]["reason"] == "KeyError"

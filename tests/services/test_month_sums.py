@@ -303,6 +303,22 @@ def test_a_month_that_an_earlier_release_summed_up_in_part_is_summed_up_again(ex
     assert sum_of(books, "2028-02") == whole
 
 
+@pytest.mark.parametrize("wrong", [{"kinds": "?"}, {"version": "?"}, {"kinds": {"CASH": {"n01": "?"}}}], ids=str)
+def test_an_unreadable_sum_is_logged_and_made_again(
+    exact_engine: str, wrong: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    del exact_engine
+    books = a_merchant_with_agents()
+    books.record(paid(books, books.agents[0], NOW - 60 * DAY))
+    books.ask(NOW, YEAR)
+    key = counters_key(f"{books.merchant.id}#2028", f"01#{month_sums.SUM}")
+    write_one(update(key, set_attributes(wrong), wrong))
+    capsys.readouterr()
+
+    check(books, books.ask(NOW, YEAR))
+    assert '"event": "unreadable"' in capsys.readouterr().out
+
+
 def test_a_sum_of_an_earlier_version_never_replaces_a_later_one(exact_engine: str) -> None:
     del exact_engine
     books = a_merchant_with_agents()
@@ -339,6 +355,12 @@ def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str, monk
     monkeypatch.setattr(lists, "MAX_CANDIDATES", 20)
 
     assert ids(books.ask(NOW, {"AcquirerCode": "RARE"}).transactions) == ids(rare)
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 30)
+    assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == 30
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 29)
+    with pytest.raises(ServiceError) as refused:
+        books.ask(NOW, {"AcquirerCode": "CASH"})
+    assert refused.value.error is ErrorCode.PERIOD_TOO_LONG
 
 
 def test_a_total_that_counts_too_much_shows_what_there_is(exact_engine: str) -> None:

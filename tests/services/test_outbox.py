@@ -1,3 +1,4 @@
+import json
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +15,11 @@ from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
-from chalicelib.errors import ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
-from chalicelib.services import lane_runner, outbox
+from chalicelib.services import lane_runner, outbox, receipts
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
 from chalicelib.store import merchants, message_limits, transactions
@@ -30,7 +31,7 @@ from tests.support.intercepted_calls import StoppedError, failing, hooked
 from tests.support.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import a_till
-from tests.support.transactions import a_body, a_payment, altered
+from tests.support.transactions import a_body, a_guid, a_payment, altered
 
 NUMBER = "+27829870000"
 
@@ -266,6 +267,42 @@ def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("share", "sent", "reason"), [(0.9, [1, 1], None), (1.1, [1, 0], "out of time")])
+def test_an_address_whose_turn_comes_after_the_time_is_left_to_the_next_attempt(
+    share: float,
+    sent: list[int],
+    reason: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    entry, clock, really = kept(an_entry(to=(an_email(), an_email()))), [0.0], mail.send
+    monkeypatch.setattr(outbox, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def slow(message: Outbox, to: str) -> str:
+        clock[0] += outbox.SECONDS * share
+        return really(message, to)
+
+    monkeypatch.setattr(mail, "send", slow)
+    outbox.send_new(now_kept(entry), entry.created_at, outbox.SECONDS)
+
+    assert [len(mails(address)) for address in entry.to] == sent
+    assert now_kept(entry).to == tuple(
+        to for to, number in zip(entry.to, sent, strict=True) if not number or not reason
+    )
+    assert json.loads(capsys.readouterr().out)["reason"] == reason
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_receipt_without_its_transaction_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = kept(an_entry(text=None, transaction_id=a_guid()))
+    send_new([now_kept(entry)], entry.created_at)
+
+    assert (now_kept(entry).attempts, now_kept(entry).due_at) == (1, entry.created_at + timedelta(minutes=1))
+    assert json.loads(capsys.readouterr().out)["reason"] == "its text cannot be written"
+    assert mails(entry.to[0]) == []
+
+
+@pytest.mark.usefixtures("engine")
 def test_a_sweep_sends_no_more_than_it_may_the_longest_due_first() -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment + timedelta(seconds=number))) for number in (3, 0, 2, 1)]
@@ -338,3 +375,28 @@ def test_a_receipt_later_whose_process_ends_is_stored_and_counted_once_by_its_re
     assert message_limits.counted([limit], limits.day_of(now)) == {limit: 2 if when == "after" else 1}
     sent = [one.channel for one in payer_records.messages_of(till.merchant, [payment.id])]
     assert sorted(sent) == ([EMAIL, SMS] if when == "after" else [EMAIL])
+
+
+@pytest.mark.parametrize(
+    ("address", "is_readable", "error"),
+    [(NUMBER, True, None), ("+27829870001", True, ErrorCode.ID_REUSED), (NUMBER, False, ErrorCode.IN_PROGRESS)],
+)
+def test_of_two_equal_requests_of_a_receipt_at_once_the_later_one_is_a_replay(
+    engine: str, address: str, error: ErrorCode | None, monkeypatch: pytest.MonkeyPatch, *, is_readable: bool
+) -> None:
+    del engine
+    till, now, waiting = a_till(), datetime.now(UTC), iter([True])
+    payment = till.pay(a_body(), now)
+
+    def meanwhile(*call: str) -> None:
+        if call == ("before", "TransactWriteItems") and next(waiting, False):
+            till.send_receipt(payment, now, key="later", Phone=NUMBER)
+
+    if not is_readable:
+        monkeypatch.setattr(receipts, "read", lambda _: None)
+    with hooked(meanwhile), pytest.raises(ServiceError) if error else nullcontext() as refused:
+        till.send_receipt(payment, now, key="later", Phone=address)
+
+    assert error is (refused.value.error if refused else None)
+    [sent] = payer_records.messages_of(till.merchant, [payment.id])
+    assert sent.to == (NUMBER,)

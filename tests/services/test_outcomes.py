@@ -1,5 +1,6 @@
 """Card payments below HTTP, at times the test chooses."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep
@@ -17,10 +19,10 @@ from chalicelib.store.table import read
 from chalicelib.web import refuse
 from tests.support.builders import PNG, image
 from tests.support.cards import PAN, a_card_body
-from tests.support.intercepted_calls import broken, counting, failing
+from tests.support.intercepted_calls import broken, counting, failing, hooked
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
-from tests.support.transactions import NOW
+from tests.support.transactions import NOW, a_body
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())
@@ -67,6 +69,35 @@ def test_the_same_request_is_answered_with_what_is_stored() -> None:
     first = till.pay(body)
 
     assert till.submit(body, NOW + MINUTE) == (first, True)
+
+
+@pytest.mark.parametrize("kind", [a_body, a_card_body])
+@pytest.mark.parametrize(
+    ("change", "error"), [({}, None), ({"Amount": "20.00"}, ErrorCode.ID_REUSED), (None, ErrorCode.IN_PROGRESS)]
+)
+def test_of_two_requests_at_once_with_one_id_the_later_one_is_a_replay(
+    kind: Callable[[], dict[str, Any]],
+    change: dict[str, Any] | None,
+    error: ErrorCode | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    till, body = a_till(), kind()
+    later = {**body, "BasicTran": {**body["BasicTran"], **(change or {})}}
+    waiting, first = iter([True]), list[Transaction]()
+
+    def meanwhile(when: str, called: str) -> None:
+        if (when, called) == ("before", "TransactWriteItems") and next(waiting, False):
+            first.append(till.pay(body))
+
+    if change is None:  # the first one cannot be read at that moment
+        monkeypatch.setattr(transactions, "get", lambda _: None)
+    with hooked(meanwhile):
+        refused = refusal(till, later).error if error else None
+        answer = None if error else till.submit(later)
+
+    assert refused is error
+    assert answer in (None, (first[0], True))
+    assert till.counted() == (1, first[0].amount_minor)
 
 
 @pytest.mark.parametrize("change", [{"PAN": "4242424242424242"}, {"PAN": "5555555555554444"}])
@@ -270,6 +301,17 @@ def test_a_payment_reversed_as_lost_is_reversed_until_that_is_acknowledged(monke
 
     rejected = till.look(payment.id, NOW + 3 * MINUTE)
     assert (rejected.phase, rejected.result.code) == (Phase.REJECTED, 91)
+    assert not is_charged(payment.id)
+
+
+def test_a_partial_approval_that_an_inquiry_finds_is_reversed(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.68))
+    assert is_charged(payment.id)
+
+    with broken(monkeypatch, inquire=lambda *_: AcquirerAnswer(10, "Approved for less")):
+        seen = till.look(payment.id, NOW + MINUTE)
+    assert (seen, seen.phase) == (kept(payment.id), Phase.AUTO_CANCELLED)
     assert not is_charged(payment.id)
 
 

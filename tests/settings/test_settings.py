@@ -183,6 +183,35 @@ def test_a_stage_lists_its_schemes(monkeypatch: pytest.MonkeyPatch, text: str, s
     assert settings().auth_schemes == schemes
 
 
+@pytest.mark.parametrize("name", ["STAGE", "TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_stage_without_a_required_setting_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
+) -> None:
+    monkeypatch.delenv(name) if value is None else monkeypatch.setenv(name, value)
+
+    with pytest.raises(SystemExit, match=rf"The setting {name} is missing from the environment\."):
+        settings()
+
+
+@pytest.mark.parametrize(
+    ("named", "default"), [(None, "SANDBOX"), ("", "SANDBOX"), ("SANDBOX", "SANDBOX"), ("ISO8583", None)]
+)
+def test_the_default_acquirer_is_one_of_the_stage(
+    monkeypatch: pytest.MonkeyPatch, named: str | None, default: str | None
+) -> None:
+    monkeypatch.delenv("DEFAULT_ACQUIRER", raising=False)
+    monkeypatch.setenv("ACQUIRERS", "SANDBOX")
+    if named is not None:
+        monkeypatch.setenv("DEFAULT_ACQUIRER", named)
+
+    if default is not None:
+        assert settings().default_acquirer == default
+        return
+    with pytest.raises(SystemExit, match="DEFAULT_ACQUIRER is ISO8583, which ACQUIRERS does not name"):
+        settings()
+
+
 def test_a_stage_that_lists_a_scheme_there_is_not_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTH_SCHEMES", "Basic,Bearer")
 

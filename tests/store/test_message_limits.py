@@ -7,12 +7,14 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from chalicelib.domain.message_limits import Limit
+from chalicelib.domain.transaction import ERASED, ReceiptAddresses
 from chalicelib.services import message_limits as service
 from chalicelib.store import message_limits
 from chalicelib.store.message_limits import LimitReachedError
 from chalicelib.store.table import commit, read_item
 from tests.support.builders import an_email
 from tests.support.outages import lose_an_answer
+from tests.support.transactions import a_payment
 
 DAY = date(2026, 3, 14)
 NOW = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
@@ -38,6 +40,23 @@ def test_a_counter_reaches_its_limit_and_never_exceeds_it() -> None:
         count(limit)
 
     assert message_limits.counted([limit], DAY) == {limit: 5}
+
+
+@pytest.mark.parametrize(
+    ("address", "after", "is_uncounted"),
+    [
+        ("payer@shop.example", timedelta(0), True),
+        ("payer@shop.example", timedelta(hours=11, minutes=59, seconds=59), True),
+        ("payer@shop.example", timedelta(hours=12), False),  # the counters of the day no longer matter
+        (ERASED, timedelta(0), False),
+    ],
+)
+def test_a_receipt_that_is_never_sent_is_uncounted_on_its_day(
+    address: str, after: timedelta, *, is_uncounted: bool
+) -> None:
+    payment = a_payment(created_at=NOW, receipt=ReceiptAddresses((address,), paths=("Receipt.Email",)))
+
+    assert bool(service.uncount_receipt(payment, NOW + after)) is is_uncounted
 
 
 @pytest.mark.usefixtures("engine")

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis.strategies import (
     binary,
     booleans,
     builds,
+    dates,
     datetimes,
     decimals,
     frozensets,
@@ -26,7 +28,7 @@ from hypothesis.strategies import (
 from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType, Purchase
+from chalicelib.domain.transaction import InputType, Purchase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import aws_retries, table, transactions, webhooks
 from chalicelib.store.aws_retries import ATTEMPTS
@@ -39,6 +41,7 @@ from chalicelib.store.table import (
     commit,
     decode,
     encode,
+    malformed,
     put_new,
     read_all,
     set_attributes,
@@ -227,21 +230,26 @@ def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_a_batch_leaves_out_is_read_after_a_pause(impatient: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("times", [ATTEMPTS - 1, ATTEMPTS])
+def test_what_a_batch_leaves_out_is_read_after_a_pause_and_at_last_an_outage(
+    times: int, impatient: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     payment = a_payment()
     commit(put_new("transactions", payment, "id"))
     really, asked = client().call, []
 
     def call(operation: str, **parameters: Any) -> Any:
         asked.append(operation)
-        if len(asked) < ATTEMPTS:
+        if len(asked) <= times:
             return {"Responses": {}, "UnprocessedKeys": parameters["RequestItems"]}
         return really(operation, **parameters)
 
     monkeypatch.setattr(client(), "call", call)
 
-    assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
-    assert len(impatient) == ATTEMPTS - 1
+    with pytest.raises(ServiceError) if times == ATTEMPTS else nullcontext() as refused:
+        assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
+    assert refused is None or refused.value.error is ErrorCode.STORE_UNAVAILABLE
+    assert len(impatient) == times
 
 
 @dataclass(frozen=True)
@@ -257,6 +265,7 @@ class Whole:
     exact: Decimal
     yes: bool
     at: datetime
+    day: date
     phase: Phase
     kind: InputType
     part: Part
@@ -277,6 +286,7 @@ wholes = builds(
     at=datetimes(*(one.replace(tzinfo=None) for one in (table.FIRST, table.LAST))).map(
         lambda at: at.replace(tzinfo=UTC)
     ),
+    day=dates(),
     part=parts,
     sealed=binary(min_size=1),
     parts=tuples(parts, parts),
@@ -289,6 +299,24 @@ wholes = builds(
 @given(whole=wholes)
 def test_a_record_reads_back_as_it_was_written(whole: Whole) -> None:
     assert decode(Whole, encode(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, []),
+        ({"reversals": None, "receipt": None}, []),  # they may be absent
+        ({"unknown": {"N": "x"}}, []),
+        ({"taker": None, "phase": {"S": "?"}, "amount_minor": {"N": "1.5"}}, ["amount_minor", "phase", "taker"]),
+        ({"gmt": {"N": "99"}}, ["gmt"]),
+        ({"result_code": {"S": "0"}}, ["result_code"]),  # of a group
+    ],
+    ids=str,
+)
+def test_the_attributes_that_make_a_record_unreadable_are_named(changes: dict[str, Any], wrong: list[str]) -> None:
+    item = {name: value for name, value in (encode(a_payment()) | changes).items() if value is not None}
+
+    assert malformed(Transaction, item) == wrong
 
 
 def test_a_payment_reads_back_as_it_was_written() -> None:
@@ -338,11 +366,12 @@ def test_a_list_goes_on_to_its_last_page(monkeypatch: pytest.MonkeyPatch) -> Non
     really = Client.call
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        return really(client, operation, **parameters, **({"Limit": 2} if operation == "Query" else {}))
+        return really(client, operation, **parameters, **({"Limit": 2} if operation in {"Query", "Scan"} else {}))
 
     monkeypatch.setattr(Client, "call", call)
 
     assert webhooks.of_merchant(merchant) == hooks
+    assert [hook for hook in webhooks.every() if hook.client_id == merchant] == hooks
 
 
 @pytest.mark.usefixtures("engine")

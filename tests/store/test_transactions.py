@@ -14,8 +14,19 @@ from chalicelib.domain import steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
-from chalicelib.store import transactions
-from chalicelib.store.table import Write, client, commit, read_item, set_attributes, table_name, update, write_one
+from chalicelib.store import outbox, transactions
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    Write,
+    client,
+    commit,
+    read_item,
+    set_attributes,
+    table_name,
+    update,
+    write_one,
+)
+from tests.support.receipts import an_entry
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
@@ -66,6 +77,18 @@ def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, monkeypatch
     transactions.record(a_payment(makes_events=wish))
 
     assert tables.count("events") == (1 if wish else 0)
+
+
+def test_a_message_that_a_lost_transaction_left_behind_does_not_stop_a_payment() -> None:
+    payment, message = a_payment(), an_entry()
+    commit(outbox.put(message))
+    before = read_item(outbox.key(message.id))
+
+    transactions.record(payment, outbox.put(replace(message, text="Another text")))
+    assert stored_transaction(payment.id) == payment
+    assert read_item(outbox.key(message.id)) == before
+    with pytest.raises(AlreadyExistsError):
+        transactions.record(payment, outbox.put(message))
 
 
 def test_a_transaction_is_due_from_its_time_on() -> None:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from chalicelib.domain.acquirer import AuthorizationRequest
-from chalicelib.domain.card import CardData, CardInput, read
+from chalicelib.domain.card import VERIFIED, CardData, CardInput, LinkedCard, read
 from chalicelib.domain.money import Currency
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType
-from tests.support.transactions import ZAR, a_guid
+from tests.support.transactions import NOW, ZAR, a_guid
 
 PAN = "4111111111111111"  # the cents of the amount decide
 STEADY = "4242424242424242"  # always approved
@@ -58,6 +58,23 @@ def a_chip_card() -> CardData:
     card, problems = read(InputType.CHIP, CardInput(reader_data=Secret(chip_data())))
     assert card is not None, problems
     return card
+
+
+def a_linked_card(**changes: Any) -> LinkedCard:
+    """That card, linked by its agent."""
+    facts: dict[str, Any] = {
+        "id": 1,
+        "client_id": 7,
+        "account_id": 17,
+        "acquirer": "SANDBOX",
+        "details": a_card().details,
+        "alias": "Company card",
+        "created_at": NOW,
+        "updated_at": NOW,
+        "link_id": "SBX-1",
+        "status": VERIFIED,
+    }
+    return LinkedCard(**{**facts, **changes})
 
 
 def an_authorization(**changes: Any) -> AuthorizationRequest:

@@ -209,6 +209,26 @@ def test_the_longest_number_of_an_institution_is_read_in_bcd_too() -> None:
     assert codec.decode(codec.encode(content)) == content
 
 
+@pytest.mark.parametrize("track", [f"{PAN}=301220100000123", f"{PAN}=3012201000001234"], ids=["even", "odd"])
+def test_a_track_in_bcd_is_filled_up_and_read_without_its_filling(track: str) -> None:
+    codec = Codec(a_dialect(fields={"35": {"encoding": "bcd"}}))
+    content = Content("0200", {"4": "000000001230", "35": track})
+    message = codec.encode(content)
+
+    packed = track.replace("=", "D")
+    assert message.endswith(bytes.fromhex(packed if len(packed) % 2 == 0 else f"{packed}F"))
+    assert codec.decode(message) == content
+
+
+def test_bytes_in_hexadecimal_text_are_as_many_as_in_binary() -> None:
+    codec = Codec(a_dialect(fields={"55": {"encoding": "ascii", "length": "LLL"}}))
+    longest = Content("0200", {"4": "000000001230", "55": "8A" * 255})
+
+    assert codec.decode(codec.encode(longest)) == longest
+    with pytest.raises(CodecError):
+        codec.encode(Content("0200", {"4": "000000001230", "55": "8A" * 256}))
+
+
 def test_ebcdic_is_not_ascii() -> None:
     codec = Codec(a_dialect(fields={"37": {"encoding": "ebcdic"}}))
     content = Content("0200", {"4": "000000001230", "37": "6JX2M0Q7TZ4A"})

@@ -1,9 +1,13 @@
 """The streams on this machine: each record once, and again from the first that a function reports."""
 
-from collections.abc import Mapping
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from chalicelib.domain import deliveries
 from chalicelib.store import events
@@ -72,3 +76,83 @@ def test_records_come_again_from_the_first_that_failed(failed: str, monkeypatch:
     streams.deliver(invoke, "deliver_events", records)
 
     assert seen == [["1", "2", "3"], ["1", "2", "3"][int(failed) - 1 :]]
+
+
+@pytest.mark.parametrize("store", ["memory", "moto"])
+def test_a_function_that_fails_is_logged_and_the_feed_goes_on(
+    store: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    request.getfixturevalue(store)
+    forget()
+    given: list[str] = []
+
+    def invoke(_: str, event: dict[str, Any]) -> None:
+        time.sleep(0.02)  # `settle` waits for a function that runs
+        given.extend(one["dynamodb"]["NewImage"]["id"]["S"] for one in event["Records"])
+        if len(given) == 1:
+            raise ZeroDivisionError
+
+    with streams.fed(invoke) as feed:
+        made = []
+        for _ in range(2):
+            made.append(a_stored_event(7).id)
+            feed.settle()
+            assert given == made
+    a_stored_event(7)
+
+    assert given == made
+    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert (line["event"], line["error"], line["function"]) == ("defect", "ZeroDivisionError", "deliver_events")
+
+
+def test_a_feed_that_cannot_read_the_streams_looks_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    called, looks = threading.Event(), iter([True])
+
+    def batches() -> Iterator[tuple[str, list[streams.Record]]]:
+        if next(looks, False):
+            raise ZeroDivisionError
+        yield "deliver_events", []
+
+    monkeypatch.setattr(streams, "batches", batches)
+    monkeypatch.setattr(streams, "INTERVAL_SECONDS", 0.001)
+    with streams.fed(lambda *_: called.set()):
+        assert called.wait(10)
+
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+class Shard:
+    """A shard whose iterators expire. It numbers them, and each page goes on where its iterator stands."""
+
+    def __init__(self, *errors: str) -> None:
+        self.errors, self.begun = list(errors), 0
+
+    def get_shard_iterator(self, **_: str) -> dict[str, str]:
+        self.begun += 1
+        return {"ShardIterator": "0"}
+
+    def get_records(self, ShardIterator: str) -> dict[str, Any]:  # noqa: N803  the name of AWS
+        begin = int(ShardIterator)
+        if begin and self.errors:
+            raise ClientError({"Error": {"Code": self.errors.pop()}}, "GetRecords")
+        records = [{"dynamodb": {"SequenceNumber": str(number)}} for number in range(begin, begin + 2)]
+        return {"Records": records} | ({"NextShardIterator": str(begin + 1)} if begin < 3 else {})
+
+
+def test_a_shard_is_read_once_though_its_iterator_expires_and_has_an_end() -> None:
+    expiring = Shard("ExpiredIteratorException")
+    shard = streams._Shard(expiring, "arn", "1")  # noqa: SLF001  the engines of tests have no such iterators
+    taken = [[int(one["dynamodb"]["SequenceNumber"]) for one in shard.take()] for _ in range(6)]
+
+    assert taken == [[0, 1], [], [2], [3], [4], []]
+    assert expiring.begun == 2
+
+
+def test_another_error_of_a_stream_is_not_hidden() -> None:
+    shard = streams._Shard(Shard("AccessDeniedException"), "arn", "1")  # noqa: SLF001  as above
+    shard.take()
+
+    with pytest.raises(ClientError, match="AccessDenied"):
+        shard.take()

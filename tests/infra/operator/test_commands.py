@@ -1,20 +1,24 @@
+import argparse
 import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ParamValidationError
+from botocore.exceptions import EndpointConnectionError, ParamValidationError
 
 from chalicelib import clock
-from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
+from chalicelib.domain.acquirer import AnswerLostError, LinkAnswer, LinkRequest, UnreachableError
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
+from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.log import log
 from chalicelib.services import lane_runner, payment_sweep
@@ -28,6 +32,7 @@ from infra.reference import ROOT
 from tests.support.accounts import an_account, basic
 from tests.support.builders import NOW, a_login, an_agent, an_email
 from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import failing
 from tests.support.outages import answering, closed
 from tests.support.tills import a_till, kept
 
@@ -234,6 +239,51 @@ def test_denied_access_is_one_clear_line(command: str) -> None:
 
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(rf"AWS refused: .*{code}.* Is the environment that of the stage\?\n", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("url", "hint"), [("", "Is the environment that of the stage"), ("http://x", "Is http://x, of AWS_ENDPOINT_URL,")]
+)
+def test_an_aws_out_of_reach_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, url: str, hint: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    line = rf"^AWS is out of reach: .*aws\.example.*{hint}"
+
+    with pytest.raises(SystemExit, match=line), operator._refusals_in_a_line():  # noqa: SLF001  each command is in it
+        raise EndpointConnectionError(endpoint_url="https://aws.example")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:5000", "ftp://127.0.0.1", "http://"])
+def test_a_wrong_address_of_aws_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.delenv(engines.ENDPOINT_VARIABLE, raising=False)
+
+    with pytest.raises(SystemExit, match=r"^AWS_ENDPOINT_URL is wrong: "):
+        run(monkeypatch, "sweep")
+
+
+HOST = SimpleNamespace(iso8583=SimpleNamespace(host="host.example", port=5000, institution="1"))
+
+
+@pytest.mark.parametrize(
+    ("host", "answer", "line"),
+    [
+        (HOST, lambda *_: 0, None),
+        (HOST, lambda *_: 91, r"^host\.example:5000 answers 91: "),
+        (HOST, failing(UnreachableError()), r"^No connection to host\.example:5000"),
+        (HOST, failing(AnswerLostError()), r"^host\.example:5000 took the message and did not answer within"),
+        (SimpleNamespace(iso8583=None), None, "The stage has no acquirer ISO8583"),
+    ],
+    ids=["approved", "refused", "unreachable", "silent", "no host"],
+)
+def test_an_echo_says_what_the_host_answered(
+    host: Any, answer: Any, line: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(operator, "settings", lambda: host)
+    monkeypatch.setattr(Iso8583, "echo", answer)
+
+    with pytest.raises(SystemExit, match=line) if line else nullcontext():
+        operator._echo_command(argparse.Namespace())  # noqa: SLF001  the settings are its subject
+    assert ("host.example:5000 answers, after" in capsys.readouterr().out) is (line is None)
 
 
 def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -431,3 +431,24 @@ def test_the_last_day_of_a_hold_ends_when_it_has_ended_everywhere(at: str, *, is
     hold = holds.Hold("order", (), date(2027, 3, 31), frozenset())
 
     assert hold.is_over(datetime.fromisoformat(at)) is is_over
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reference", "line"),
+    [
+        (["export"], "", "Name the order: --reference"),
+        (["export"], "a=b", "Name the order: --reference"),
+        (["export", "--merchant", "999999999999"], REFERENCE, r"There is no merchant 999999999999\."),
+        (["hold", "--until", "soon", "--transaction", a_guid()], REFERENCE, "--until is a day, such as"),
+        (["hold", "--transaction", a_guid()], REFERENCE, "No stored transaction matches: nothing is held"),
+    ],
+    ids=["no reference", "a sign", "no merchant", "no day", "nothing found"],
+)
+def test_an_order_that_cannot_be_carried_out_is_one_clear_line_and_holds_nothing(
+    arguments: list[str], reference: str, line: str
+) -> None:
+    before = holds.by_transaction()
+
+    with pytest.raises(SystemExit, match=f"^{line}"):
+        court(*arguments, reference=reference)
+    assert holds.by_transaction() == before

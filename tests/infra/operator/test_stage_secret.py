@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,39 @@ def test_a_secret_that_is_stored_is_replaced_for_a_product_that_is_registered_no
     run(monkeypatch, "partner-secret", "Trams", typed=f"another {PARTNERS_SECRET}\n")
 
     assert secrets.partner("Trams") == Secret(f"another {PARTNERS_SECRET}")
+
+
+def test_the_secret_of_a_partner_is_removed_once_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+) -> None:
+    for product in ("Old", "Older"):
+        stage_secret.rotate_partner(product, Secret(PARTNERS_SECRET))
+    run(monkeypatch, "partner-secret", "Old", "--remove")
+
+    assert "no secret for Old any more" in capsys.readouterr().out
+    assert {"Old", "Older"} & stored()["partners"].keys() == {"Older"}
+    with pytest.raises(SystemExit, match=r"There is no secret of a partner for Old\."):
+        run(monkeypatch, "partner-secret", "Old", "--remove")
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(("length", "is_stored"), [(15, False), (16, True)])
+def test_a_short_secret_of_a_partner_is_refused(
+    monkeypatch: pytest.MonkeyPatch, length: int, *, is_stored: bool
+) -> None:
+    stage_secret.rotate_partner("Old", Secret(PARTNERS_SECRET))
+    typed = "s" * length
+
+    with nullcontext() if is_stored else pytest.raises(SystemExit, match="at least 16 characters"):
+        run(monkeypatch, "partner-secret", "Old", typed=typed)
+    assert (secrets.partner("Old") == Secret(typed)) is is_stored
+
+
+def test_a_stage_whose_secret_never_changed_has_no_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stage_secret, "_versions", lambda _: {stage_secret.CURRENT: "1"})
+
+    with pytest.raises(stage_secret.SecretError, match="There is no version before this one"):
+        stage_secret.step_back()
 
 
 @pytest.mark.parametrize("level", ["the stage", "all stages"])

@@ -294,6 +294,45 @@ def test_all_wrong_values_are_shown_at_once(sam: dict[str, Any]) -> None:
     ]
 
 
+def test_each_wrong_value_is_named_once_with_the_functions_that_have_it(
+    sam: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the next tests, without a process for each setting."""
+
+    def refusal(variables: dict[str, str], _: Path) -> str | None:
+        wrong = {name for name in ("MAIL_FROM", "SMS_SENDER") if variables.get(name) == "?"}
+        if wrong:
+            return f"{min(wrong)} is wrong." if "SMS_SENDER" in wrong else "ValueError: ?"
+        return "ISO8583_PORT is missing." if variables.get("ACQUIRERS") == "ISO8583" else None
+
+    monkeypatch.setattr(config, "_refusal", refusal)
+    config.check_values(sam, package.ROOT, "dev")
+    everywhere = with_settings(sam, {"SMS_SENDER": "?", "ACQUIRERS": "ISO8583"})
+    changed = with_settings(everywhere, {"MAIL_FROM": "?"}, "APIHandler", "SweepPayments")
+
+    assert sorted(refused_values(changed)) == [
+        ", function sweep_payments, api_handler: MAIL_FROM: ValueError: ?",
+        "ISO8583_PORT is missing.",
+        "SMS_SENDER is wrong.",
+    ]
+
+
+def test_variables_have_the_bytes_that_lambda_takes(sam: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "_refusal", lambda *_: None)
+    one = {"Type": "AWS::Serverless::Function", "Properties": {}}
+
+    def a_stage(most: int) -> dict[str, Any]:
+        variables = {"STAGE": "dev", "PARTNERS": "x" * (most - len("STAGEdevPARTNERS"))}
+        function = {"Function": {"Environment": {"Variables": variables}}}
+        return {"Globals": function, "Resources": {"APIHandler": one}, "Parameters": sam["Parameters"]}
+
+    config.check_values(a_stage(config.MAX_BYTES), package.ROOT, "dev")
+    [line] = refused_values(a_stage(config.MAX_BYTES + 1))
+    assert line.startswith(
+        f"the variables have {config.MAX_BYTES + 1} bytes, and Lambda takes {config.MAX_BYTES}; PARTNERS"
+    )
+
+
 def test_a_wrong_value_of_some_functions_names_them(sam: dict[str, Any]) -> None:
     wrong = with_settings(sam, {"SWEEP_CONCURRENCY": "65"}, "APIHandler", "SweepPayments")
 

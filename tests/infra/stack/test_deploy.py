@@ -16,7 +16,7 @@ from botocore.validate import ParamValidator
 from chalicelib.settings import settings
 from infra.stack import deploy
 from infra.stack.alarms import ALARMS
-from infra.stack.deploy import QUIET_S, TRIGGERS, Change, DeployError, Deployment, given
+from infra.stack.deploy import PATIENCE, QUIET_S, TRIGGERS, Change, DeployError, Deployment, given
 from infra.stack.releases import read, stored, upload, with_new_tables_unprotected
 from infra.stack.smoke import SmokeError
 
@@ -46,6 +46,12 @@ class CloudFormation:
         self.is_executed = False
         self.failures: list[Exception] = []  # of the next looks at the stack, after the change is executed
         self.parameters = {"AlarmEmail": "1", "ApiConcurrency": "1", "GoneOne": "1"}
+        self.events = [  # the newest first; each list is a page
+            [("APIHandler", "UPDATE_COMPLETE", ""), (STACK, "UPDATE_ROLLBACK_IN_PROGRESS", "Alarm Defects rang")]
+        ]
+        self.looks_at_changes = ["CREATE_COMPLETE"]
+        self.refused: dict[str, ClientError] = {}  # by operation
+        self.after_deletion: str | None = None
         self._model = boto3.client("cloudformation").meta.service_model
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -56,6 +62,8 @@ class CloudFormation:
             assert shape
             assert not ParamValidator().validate(parameters, shape).has_errors()
             self.calls.append((operation, parameters))
+            if operation in self.refused:
+                raise self.refused[operation]
             return getattr(type(self), f"answer_{name}", lambda _: {})(self)
 
         return call
@@ -83,21 +91,21 @@ class CloudFormation:
         return {"Stacks": [{**self.stack, "Parameters": kept, "Outputs": outputs}]}
 
     def answer_describe_change_set(self) -> Any:
-        return {"Status": "FAILED" if self.reason else "CREATE_COMPLETE", "StatusReason": self.reason}
+        made = self.looks_at_changes[0]
+        self.looks_at_changes[1:] and self.looks_at_changes.pop(0)
+        return {"Status": "FAILED" if self.reason else made, "StatusReason": self.reason}
 
     def answer_execute_change_set(self) -> Any:
         self.is_executed = True
 
     def answer_delete_stack(self) -> Any:
-        self.stack = None
+        self.stack = {"StackId": ID, "StackStatus": self.after_deletion} if self.after_deletion else None
 
     def answer_describe_stack_events(self) -> Any:
         at = datetime.now(UTC) - self.quiet_for
-        rows = [
-            ("APIHandler", "UPDATE_COMPLETE", ""),
-            (STACK, "UPDATE_ROLLBACK_IN_PROGRESS", "Alarm Defects rang"),
-        ]
-        return {
+        rows, more = self.events[0], {"NextToken": "next"} if self.events[1:] else {}
+        self.events[1:] and self.events.pop(0)
+        return more | {
             "StackEvents": [
                 {
                     "LogicalResourceId": name,
@@ -162,9 +170,11 @@ def test_an_update_whose_payment_fails_is_cancelled(capsys: pytest.CaptureFixtur
     assert "The smoke payment failed. HTTP 500" in capsys.readouterr().out
 
 
-def test_no_payment_is_tried_while_resources_change() -> None:
+@pytest.mark.parametrize(("seconds", "status"), [(10, "UPDATE_COMPLETE"), (QUIET_S + 1, "UPDATE_IN_PROGRESS")])
+def test_no_payment_is_tried_while_resources_change(seconds: int, status: str) -> None:
     client, trial = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE"), Trial()
-    client.quiet_for = timedelta(seconds=10)
+    client.quiet_for = timedelta(seconds=seconds)
+    client.events[0][0] = ("APIHandler", status, "")
 
     with pytest.raises(DeployError, match="Alarm Defects rang"):
         deployed(client, trial)
@@ -475,3 +485,105 @@ def test_a_wrong_parameter_ends_the_command_with_one_line(
 
     with pytest.raises(SystemExit, match="There is no parameter Wrong: docs/parameters"):
         deploy.main([STACK, settings().bucket, "Wrong=1"])
+
+
+def test_the_first_failure_of_the_latest_change_is_named() -> None:
+    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE")
+    client.events = [
+        [("Third", "UPDATE_FAILED", "A later failure"), ("Second", "CREATE_FAILED", "Resource creation cancelled")],
+        [
+            ("First", "CREATE_FAILED", "A quota is reached"),
+            ("Next to it", "CREATE_FAILED", "Resource creation cancelled"),
+            (STACK, "UPDATE_IN_PROGRESS", ""),
+            ("Old", "UPDATE_FAILED", "Old"),
+        ],
+    ]
+
+    with pytest.raises(DeployError, match=rf"^{STACK} is UPDATE_ROLLBACK_COMPLETE\. First: A quota is reached$"):
+        deployed(client)
+
+
+def test_events_that_cannot_be_read_hide_no_failure() -> None:
+    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE")
+    client.refused = {"DescribeStackEvents": refusal("AccessDenied", "Not you.")}
+
+    with pytest.raises(DeployError, match=r"is UPDATE_ROLLBACK_COMPLETE\. Its events cannot be read\. .*Not you\."):
+        deployed(client)
+
+
+def test_a_change_is_executed_when_it_is_made_and_the_stack_is_clean() -> None:
+    client = CloudFormation("UPDATE_COMPLETE")
+    client.stack = {"StackId": ID, "StackStatus": "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"}
+    client.looks_at_changes = ["CREATE_PENDING", "CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        client.stack = {"StackId": ID, "StackStatus": "UPDATE_COMPLETE"}
+
+    deployment = Deployment(client, pause=pause)
+    assert deployment.deploy(Change(STACK, URL, TEMPLATE, {}, deployment.described(STACK), 15), None) == ADDRESS
+    assert len(pauses) == 3  # one until the stack is clean
+    names = [name for name, _ in client.calls]
+    assert names[names.index("ExecuteChangeSet") - 3 : names.index("ExecuteChangeSet")] == ["DescribeChangeSet"] * 3
+
+
+def test_a_stack_whose_creation_failed_and_that_cannot_be_deleted_is_not_created() -> None:
+    client = CloudFormation("CREATE_COMPLETE")
+    client.stack, client.after_deletion = {"StackId": ID, "StackStatus": "ROLLBACK_COMPLETE"}, "DELETE_FAILED"
+    client.events = [[("Bucket", "DELETE_FAILED", "It is not empty"), (STACK, "DELETE_IN_PROGRESS", "")]]
+
+    with pytest.raises(DeployError, match=r"cannot be deleted: it is DELETE_FAILED\. Bucket: It is not empty"):
+        deployed(client)
+    assert client.sent("CreateChangeSet") == []
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said", "changes"),
+    [
+        (("CREATE_IN_PROGRESS", "ROLLBACK_COMPLETE"), rf"^{STACK} is ROLLBACK_COMPLETE\.", 1),
+        (
+            ("CREATE_COMPLETE", "CREATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"),
+            r"^The new tables are not protected .* again\.",
+            2,
+        ),
+    ],
+)
+def test_a_failure_says_whether_new_tables_stand_without_protection(
+    statuses: tuple[str, ...], said: str, changes: int
+) -> None:
+    client = CloudFormation(*statuses, is_new=True)
+    change = Change(STACK, URL, TEMPLATE, {}, None, 15, first_url="https://first")
+
+    with pytest.raises(DeployError, match=said) as failed:
+        Deployment(client, pause=lambda _: None).deploy(change, None)
+    assert "only that protects" not in str(failed.value)
+    assert len(client.sent("ExecuteChangeSet")) == changes
+
+
+def test_looks_at_the_stack_end_at_last() -> None:
+    client = CloudFormation("UPDATE_COMPLETE")
+    client.failures = [refusal("Throttling")] * PATIENCE
+    assert deployed(client) == ADDRESS
+
+    client = CloudFormation("UPDATE_COMPLETE")
+    client.failures = [refusal("Throttling")] * (PATIENCE + 1)
+    with pytest.raises(DeployError, match=r"Throttling.* goes on without this command"):
+        deployed(client)
+
+
+def test_an_update_that_cannot_be_cancelled_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
+    client.refused = {"CancelUpdateStack": refusal("ValidationError", "The update is over.")}
+
+    with pytest.raises(DeployError, match="The smoke payment failed, and the update has ended"):
+        deployed(client, Trial("No answer."))
+    printed = capsys.readouterr().out
+    assert "The update cannot be cancelled." in printed
+    assert "is cancelled: CloudFormation" not in printed
+
+
+@pytest.mark.parametrize("words", [[], [STACK]])
+def test_the_command_without_a_stack_and_a_bucket_says_how_to_call_it(words: list[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^usage: python -m infra\.stack\.deploy STACK BUCKET"):
+        deploy.main(words)
