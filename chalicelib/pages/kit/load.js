@@ -1,13 +1,6 @@
 // Data from the service for a view. It is loaded when the view or its filters change, and on request.
 import { useCallback, useEffect, useRef, useState } from "./view.js";
 
-// A function that says whether this part of the page is gone: an answer that comes then leads nowhere.
-export function useIsLeft() {
-  const isLeft = useRef(false);
-  useEffect(() => () => { isLeft.current = true; }, []);
-  return useCallback(() => isLeft.current, []);
-}
-
 // `wanted` names the data. For a new name, new data is loaded, and an answer for an old name is ignored.
 export function useLoaded(load, wanted) {
   const [state, setState] = useState({ wanted: null });
@@ -35,4 +28,14 @@ export function useLoaded(load, wanted) {
   }, [wanted]);
 
   return state.wanted === wanted ? { ...state, reload } : { isLoading: true, reload };
+}
+
+// Read, again when one of `names` changes, and show what is found. A failure, and what comes after a later read or after the
+// end of the view, shows nothing.
+export function useRead(read, show, names) {
+  useEffect(() => {
+    let isShown = true;
+    read().then((found) => isShown && show(found), () => {});
+    return () => { isShown = false; };
+  }, names);
 }

@@ -1,6 +1,6 @@
 // A system user chooses a merchant, or finds a payment of any merchant.
 import { useAct } from "../kit/dialogs.js";
-import { useIsLeft } from "../kit/load.js";
+import { useIsLeft } from "../kit/left.js";
 import { Failure, Field } from "../kit/parts.js";
 import { go, parse } from "../kit/route.js";
 import { idOfAny, recent, show } from "./merchants.js";

@@ -1,7 +1,7 @@
 // The latest events of the merchant, with their deliveries to each webhook, and a way to send one again.
 import { formatSecond, formatTime } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";
-import { useIsLeft } from "../kit/load.js";
+import { useIsLeft } from "../kit/left.js";
 import { formatCount } from "../kit/money.js";
 import { Failure, Loaded } from "../kit/parts.js";
 import { address } from "../kit/route.js";

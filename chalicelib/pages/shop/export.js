@@ -1,6 +1,6 @@
 // The export of payments: a list as CSV, or the takings as a journal with the bookkeeper's names of accounts.
 import { Dialog, useAct } from "../kit/dialogs.js";
-import { useIsLeft } from "../kit/load.js";
+import { useIsLeft } from "../kit/left.js";
 import { Failure, Field, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { html, useState } from "../kit/view.js";

@@ -1,7 +1,7 @@
 // Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "../kit/api.js";
 import { Dialog, useAct } from "../kit/dialogs.js";
-import { useIsLeft } from "../kit/load.js";
+import { useIsLeft } from "../kit/left.js";
 import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
 import { texts } from "texts";

@@ -1,10 +1,11 @@
 // The dialogs of tills and people: their devices, a new key, a new password, a block.
 import { Refusal, randomText, signOut } from "../kit/api.js";
 import { formatMoment } from "../kit/dates.js";
-import { Act, Dialog, ShownOnce, useAct } from "../kit/dialogs.js";
+import { Act, Dialog, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { allTills, BLOCKED, isActive, isOneself, till, update } from "./till_list.js";
+import { ShownOnce } from "./secrets.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 

@@ -1,10 +1,11 @@
 // The form of a till: a new one, which sells at once, and the change of one.
 import { ErrorCode } from "../kit/error_codes.js";
-import { Dialog, Secret, useAct } from "../kit/dialogs.js";
+import { Dialog, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { merchant, session } from "../kit/session.js";
 import { COUNTRY_NUMBERS, CURRENCY_NUMBERS } from "./iso_numbers.js";
+import { Secret } from "./secrets.js";
 import { allTerminals, allTills, create, createTerminal, isActive, isOneself, till, update } from "./till_list.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";

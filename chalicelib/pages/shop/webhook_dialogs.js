@@ -1,8 +1,9 @@
 // The dialogs of webhooks: a new one, a change, a new secret.
 import { Refusal } from "../kit/api.js";
 import { addDays, formatMoment } from "../kit/dates.js";
-import { Dialog, ShownOnce, useAct } from "../kit/dialogs.js";
+import { Dialog, useAct } from "../kit/dialogs.js";
 import { Failure, Field, Problem, problemOf } from "../kit/parts.js";
+import { ShownOnce } from "./secrets.js";
 import { texts } from "texts";
 import { create, rotate, update } from "./webhook_list.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";

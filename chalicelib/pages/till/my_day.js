@@ -2,7 +2,7 @@
 import { call } from "../kit/api.js";
 import { formatDay, formatMoment, inZone, shownDay } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";
-import { useLoaded } from "../kit/load.js";
+import { useLoaded, useRead } from "../kit/load.js";
 import { format, formatCount, isZero, sum, typedAmount } from "../kit/money.js";
 import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
@@ -50,11 +50,7 @@ function Drawer({ drawer }) {
 // The sales that the service does not have yet, for each currency.
 function Waiting({ revision }) {
   const [queued, show] = useState([]);
-  useEffect(() => {
-    let isShown = true;
-    leftSales().then((sales) => isShown && show(sales), () => {});
-    return () => { isShown = false; };
-  }, [revision]);
+  useRead(leftSales, show, [revision]);
   return [...new Set(queued.map((sale) => sale.draft.currency))].map((currency) => {
     const held = queued.filter((sale) => sale.draft.currency === currency);
     return html`<p class="note warn">${texts.myDay.waiting(held.length, format(sum(held.map(amountOf)), currency))}</p>`;

@@ -1,4 +1,5 @@
 // The payment: the amount to pay by the chosen tender, and the fields of the tender.
+import { useRead } from "../kit/load.js";
 import { difference, format, isNegative, typedAmount } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";
@@ -91,11 +92,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
 
 function Cards({ state, sale, problem }) {
   const [cards, setCards] = useState(null);
-  useEffect(() => {
-    let isShown = true;
-    ask("POST", "payment/GetLinkedCards", { State: 1, Status: 3 }).then((answer) => isShown && setCards(answer?.LinkedCards ?? []));
-    return () => { isShown = false; };
-  }, [state.isOnline]);
+  useRead(() => ask("POST", "payment/GetLinkedCards", { State: 1, Status: 3 }), (answer) => setCards(answer?.LinkedCards ?? []), [state.isOnline]);
   if (!state.isOnline) return html`<p class="note warn">${texts.cardsOffline}</p>`;
   if (!cards) return html`<p class="loading" role="status">${texts.loading}</p>`;
   const usable = cards.filter((one) => one.AccountID === state.session.agent);

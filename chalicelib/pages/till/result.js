@@ -1,5 +1,6 @@
 // The result of a sale, until the next one begins. It changes when the service's answer comes later.
 import { useAct } from "../kit/dialogs.js";
+import { useRead } from "../kit/load.js";
 import { format } from "../kit/money.js";
 import { Failure, Money } from "../kit/parts.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
@@ -24,13 +25,8 @@ export function reasonOf({ why, code, message, findings = [] }, draft) {
 // The sale as the storage has it, which may be behind the answer.
 function useStored(result, revision) {
   const [stored, setStored] = useState(result.sale);
-  useEffect(() => {
-    if (!result.id) return undefined;
-    let isShown = true;
-    const isNews = (found, shown) => !isWaiting(found) || isWaiting(shown);
-    saleOf(result.id).then((found) => isShown && found && setStored((shown) => (isNews(found, shown) ? found : shown)), () => {});
-    return () => { isShown = false; };
-  }, [result.id, revision]);
+  const isNews = (found, shown) => !isWaiting(found) || isWaiting(shown);
+  useRead(async () => result.id && saleOf(result.id), (found) => found && setStored((shown) => (isNews(found, shown) ? found : shown)), [result.id, revision]);
   return stored;
 }
 

@@ -3,7 +3,7 @@
 import { ErrorCode } from "../kit/error_codes.js";
 import { addDays, dayInZone, formatDay, formatMoment, isDay, shownDay } from "../kit/dates.js";
 import { ReturnDialog, canReturn, doneWords } from "../kit/giving_back.js";
-import { useLoaded } from "../kit/load.js";
+import { useLoaded, useRead } from "../kit/load.js";
 import { format, isZero, negative, sought } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
@@ -134,16 +134,13 @@ function Row({ row, isOnline, onChanged }) {
 // The sales of this device that wait or are parked, and those that did so since this view began, newest first.
 function useQueued({ revision }) {
   const [held, hold] = useState([]);
-  useEffect(() => {
-    let isShown = true;
-    leftSales().then(async (queued) => {
-      const ids = new Set(queued.map((sale) => sale.id));
-      const gone = held.filter((sale) => !ids.has(sale.id));
-      const settled = await Promise.all(gone.map((sale) => (isQueued(sale) ? saleOf(sale.id) : sale)));
-      if (isShown) hold([...queued, ...settled.filter(Boolean)].sort((one, other) => other.counter - one.counter));
-    }, () => {});
-    return () => { isShown = false; };
-  }, [revision]);
+  useRead(async () => {
+    const queued = await leftSales();
+    const ids = new Set(queued.map((sale) => sale.id));
+    const gone = held.filter((sale) => !ids.has(sale.id));
+    const settled = await Promise.all(gone.map((sale) => (isQueued(sale) ? saleOf(sale.id) : sale)));
+    return [...queued, ...settled.filter(Boolean)].sort((one, other) => other.counter - one.counter);
+  }, hold, [revision]);
   return held;
 }
 
@@ -178,11 +175,8 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
 function useKept(isWanted, { revision }, wanted) {
   const [count, setCount] = useState(PAGE);
   const [kept, keep] = useState(null);
-  useEffect(() => {
-    let isShown = true;
-    if (isWanted) sales(count, (sale) => fits(sale, wanted)).then((found) => isShown && keep(found), () => isShown && keep([]));
-    return () => { isShown = false; };
-  }, [isWanted, count, revision, wanted.day, wanted.search]);
+  const read = async () => isWanted && sales(count, (sale) => fits(sale, wanted)).catch(() => []);
+  useRead(read, (found) => found && keep(found), [isWanted, count, revision, wanted.day, wanted.search]);
   return { kept, hasMore: kept?.length === count, more: () => setCount(count + PAGE) };
 }
 

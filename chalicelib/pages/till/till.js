@@ -48,19 +48,17 @@ export const queue = new Queue({
 async function asked(method, path, options) {
   const begun = performance.now();
   const answer = await exchange(method, path, options);
-  const isOld = !answer.body && answeredAt > begun; // another answer came since it was sent: the next tick asks
+  const isOnline = Boolean(answer.body);
+  const isOld = !isOnline && answeredAt > begun; // another answer came since it was sent: the next tick asks
   lastAsked = isOld ? -Infinity : performance.now();
-  if (answer.body) answeredAt = lastAsked;
-  if (!isOld && Boolean(answer.body) !== state.isOnline) connected(Boolean(answer.body));
-  if (answer.body && !Number.isNaN(answer.date)) noteClock(answer.date);
+  if (isOnline) answeredAt = lastAsked;
+  if (!isOld && isOnline !== state.isOnline) {
+    set({ isOnline });
+    if (isOnline) queue.hurry();
+    if (isOnline && state.session && !state.features) refresh(); // its answer was lost at the sign-in
+  }
+  if (isOnline && !Number.isNaN(answer.date)) noteClock(answer.date);
   return answer;
-}
-
-function connected(isOnline) {
-  set({ isOnline });
-  if (!isOnline) return;
-  queue.hurry();
-  if (state.session && !state.features) refresh(); // its answer was lost at the sign-in
 }
 
 function noteClock(date) {
@@ -89,7 +87,7 @@ export async function ask(...request) {
   return status === 200 ? body ?? null : null;
 }
 
-let [counting, countedAt, isCounted, counts] = [null, -Infinity, true, 0];
+let [counting, countedAt, isCounted] = [null, -Infinity, true];
 
 function countSoon() {
   counting ??= setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
@@ -97,12 +95,10 @@ function countSoon() {
 
 async function count() {
   counting = null;
-  countedAt = performance.now();
-  counts += 1;
-  const number = counts;
+  const at = countedAt = performance.now();
   try {
     const sales = await store.queue();
-    if (number !== counts) return; // a later one knows more
+    if (at !== countedAt) return; // a later one knows more
     isCounted = true;
     set({
       waiting: sales.filter(isWaiting).length,
@@ -149,7 +145,7 @@ async function askForStorage() {
   set({ isPersistent: isInstalled && isGranted });
 }
 
-let [lastAsked, answeredAt, isProbing] = [0, -Infinity, false];
+let [lastAsked, answeredAt, probing] = [0, -Infinity, null];
 
 // Somebody looks at the page, or the browser says that there is a connection, which may be wrong.
 function look() {
@@ -160,11 +156,8 @@ function look() {
 
 const isRecent = (instant) => Math.abs(Date.now() - instant) < ACCOUNT_MS;
 
-async function probe() {
-  if (isProbing) return;
-  isProbing = true;
-  await asked("GET", "health", { seconds: PROBE_MS.offline / 1000 });
-  isProbing = false;
+function probe() {
+  probing ??= asked("GET", "health", { seconds: PROBE_MS.offline / 1000 }).finally(() => { probing = null; });
 }
 
 function tick() {

@@ -8,9 +8,6 @@ export const af = {
   retry: "Probeer weer",
   cancel: "Kanselleer",
   done: "Klaar",
-  copy: "Kopieer",
-  copied: "Gekopieer.",
-  copyByHand: "Dit is gekies: kopieer dit met die hand.",
   errors: {
     noAnswer: "Die diens het nie geantwoord nie. Kyk na die verbinding en probeer weer.",
     field: "Dit kan nie hier gebruik word nie.",

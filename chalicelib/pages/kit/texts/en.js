@@ -8,9 +8,6 @@ export const en = {
   retry: "Try again",
   cancel: "Cancel",
   done: "Done",
-  copy: "Copy",
-  copied: "Copied.",
-  copyByHand: "It is selected: copy it by hand.",
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
     field: "This cannot be used here.",

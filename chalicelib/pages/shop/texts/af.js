@@ -3,6 +3,9 @@ import { af as kit } from "../../kit/texts/af.js";
 
 export const af = {
   ...kit,
+  copy: "Kopieer",
+  copied: "Gekopieer.",
+  copyByHand: "Dit is gekies: kopieer dit met die hand.",
   name: "Betalings",
   navigation: "Hoof",
   skip: "Gaan na die inhoud",

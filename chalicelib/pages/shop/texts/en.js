@@ -3,6 +3,9 @@ import { en as kit } from "../../kit/texts/en.js";
 
 export const en = {
   ...kit,
+  copy: "Copy",
+  copied: "Copied.",
+  copyByHand: "It is selected: copy it by hand.",
   name: "Payments",
   navigation: "Main",
   skip: "Skip to the content",

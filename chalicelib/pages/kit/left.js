@@ -1,0 +1,9 @@
+// What a view of the page knows of its own end.
+import { useCallback, useEffect, useRef } from "./view.js";
+
+// A function that says whether this part of the page is gone: an answer that comes then leads nowhere.
+export function useIsLeft() {
+  const isLeft = useRef(false);
+  useEffect(() => () => { isLeft.current = true; }, []);
+  return useCallback(() => isLeft.current, []);
+}
