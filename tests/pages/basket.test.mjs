@@ -1,7 +1,7 @@
 // The basket of the till: its sums, its discounts, and the lines that it sells.
 import assert from "node:assert/strict";
 import { EMPTY, byGroup, dueOf, fits, matching, scanned, sellable, soldLines, sumOf, withItem, withMore } from "../../chalicelib/pages/till/basket.js";
-import { decimal, minorOf } from "../../chalicelib/pages/till/rules.js";
+import { decimal, descriptionOf, minorOf } from "../../chalicelib/pages/till/rules.js";
 import { fc } from "./device.mjs";
 import { test } from "./runner.mjs";
 
@@ -86,6 +86,11 @@ test("A discount on all stays as long as there is a line, and goes with the last
   const left = withMore(basket, 0, "-1");
 
   assert.deepEqual([left.off, withMore(left, 0, "-1").off], [basket.off, null]);
+});
+
+test("A description is cut between its characters, without what is no text", () => {
+  assert.equal(descriptionOf(` ${"x".repeat(1_023)}🧾🧾 `), `${"x".repeat(1_023)}🧾`);
+  assert.equal(descriptionOf("a\u0000b\ud83ec"), "a b c");
 });
 
 test("No more is sold than the service takes", () => {

@@ -274,6 +274,8 @@ def test_a_day_of_offline_payments_alone_has_no_last_number(*, has_other_days: b
     found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
 
     assert (len(found.takings.rows), str(found.day), found.last_numbers) == (1, day, {})
+    assert TakingsAnswer.of(found.takings, found.names, found.day, found.last_numbers).receipt_numbers == []
+    assert TakingsAnswer.of(found.takings, found.names, None, {}).receipt_numbers is None  # of several days
 
 
 def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) -> None:

@@ -248,6 +248,19 @@ def test_the_operator_is_told(books: Books, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == "0 counters corrected.\n"
 
 
+def test_the_operator_is_told_of_all_that_moved(
+    books: Books, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moved = Difference(MONTH, "total", "n09", 7, 1)
+    outcomes = [Outcome((moved,), (moved, moved)), Outcome((), (moved,)), Outcome((moved,), ())]
+    monkeypatch.setattr(operator, "months_of", lambda *_: ["2026-01", "2026-02", "2026-03"])
+    monkeypatch.setattr(operator, "rebuild", lambda *_: outcomes.pop(0))
+
+    with pytest.raises(SystemExit, match=r"^3 more were being written to: run the command again\.$"):
+        operator.main(["rebuild-totals", "--merchant", str(books.merchant.id)])
+    assert "2 counters corrected." in capsys.readouterr().out
+
+
 def test_the_operator_counts_each_month(stage_on_dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
     del stage_on_dynamodb_local
     operator.main(["rebuild-totals"])

@@ -36,6 +36,7 @@ def of_exports() -> str:
     rule, *_ = bucket["LifecycleConfiguration"]["Rules"]
     days, further = rule["ExpirationInDays"], rule["NoncurrentVersionExpiration"]["NoncurrentDays"]
     assert (rule["Prefix"], rule["Status"]) == ("exports/", "Enabled")
+    assert rule["NoncurrentVersionExpiration"].keys() == {"NoncurrentDays"}, "no version stays"
     return f"{days} day, versions {further} day longer"
 
 
