@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.store import transactions
+from chalicelib.store import outbox, transactions
+from chalicelib.store.table import read
 from tests.support import complete_requests
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.support.cards import a_card_body
@@ -315,6 +316,7 @@ def test_a_sale_under_a_second_id_is_taken_with_a_warning(stage: str, capsys: py
     first, other_number, other_place = sell(), sell(f"{number}-2"), sell(OfflineQueueId="8")
     without = [sell(OfflineQueueId=None) for _ in range(2)]
     body = a_body(OfflineTran={"OfflineMode": True, "Invoice": number, "OfflineQueueId": "7"})
+    body["Receipt"] = {"Email": "ann@payer.example"}
     capsys.readouterr()
     twice, again = (post(stage, SUBMIT, body) for _ in range(2))
     logged = capsys.readouterr().out
@@ -326,6 +328,7 @@ def test_a_sale_under_a_second_id_is_taken_with_a_warning(stage: str, capsys: py
         assert (warned.error, warning["Type"]) == ((200, 0), 2)
         assert warned.findings == [("BasicTran.OfflineTran.OfflineQueueId", 11)]
     assert twice.body["TransactionID"] != first.body["TransactionID"]
+    assert read(outbox.key(f"{twice.body['TransactionID']}.email"))  # the payer gets a receipt all the same
     assert logged.count("offline_sale_twice") == 1
 
 

@@ -1,9 +1,13 @@
 """A counter of receipt numbers that is written back, by what was known of it before and is stored now."""
 
+from datetime import date
+
 import pytest
 
-from chalicelib.store.table import VERSION, Item
-from infra.operator.receipt_counters import Days, Given
+from chalicelib.store import receipt_numbers
+from chalicelib.store.table import VERSION, Item, read
+from infra.operator.receipt_counters import Days, Given, raise_counters
+from tests.support.accounts import a_stored_merchant, an_account
 
 NAME = "receipts#1#2#2026-11"
 
@@ -40,3 +44,16 @@ def test_another_sequence_is_written_back_as_it_was_copied() -> None:
     name = "messages#2026-11-27#agent#2"
     copied = counter({"27": 5}, name=name)
     assert Given({}, {name: {"27": 9}}).written_back(copied, counter({"27": 7}, name=name)) is copied
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("is_system", "is_own"), [(False, True), (True, True), (True, False), (False, False)])
+def test_the_numbers_of_payments_raise_the_counters_of_those_who_count(*, is_system: bool, is_own: bool) -> None:
+    merchant = a_stored_merchant()
+    agent = an_account(merchant=merchant if is_own else None, system=is_system).agent
+    name = f"receipts#{merchant.id}#{agent.id}#2026-11"
+
+    assert list(raise_counters(Given({}, {name: {"27": 5}}), merchant.id)) == []
+
+    stored = read(receipt_numbers.key(merchant.id, agent.id, date(2026, 11, 27)))
+    assert (stored and dict(stored.last)) == ({"27": 5} if is_system or is_own else None)

@@ -189,6 +189,7 @@ def test_each_name_that_has_the_stacks_name_is_compared_with_what_aws_takes(sam:
         ("p" * 44, ""),
         ("p" * 45, "has 64 characters, and AWS takes 63: name the stack with at most 44."),
         ("Payments", "must be lower case"),
+        ("payments-Prod", "must be lower case"),
         ("payments_prod", "is no name of a stack"),
         ("1payments", "is no name of a stack"),
     ],
