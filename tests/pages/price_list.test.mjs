@@ -91,6 +91,13 @@ for (const [text, expected] of [
   });
 }
 
+test("A text is as long as the service counts it, in characters", () => {
+  for (const [field, longest] of [["Title", 128], ["Unit", 8], ["Group", 40]]) {
+    const file = (length) => (field === "Title" ? `Code,Title\na,${"🧾".repeat(length)}\n` : `Code,Title,${field}\na,Tea,${"🧾".repeat(length)}\n`);
+    assert.deepEqual([problemsOf(file(longest)), problemsOf(file(longest + 1))], [[], [`2 ${field} long`]]);
+  }
+});
+
 test("A difference names what is added, changed and taken away", () => {
   const [coffee, second] = ITEMS;
   const { added, changed, gone } = difference([coffee, second], [{ ...coffee, Price: "38", TaxCode: "vat15", Title: "Kaffee" }, an("tea")]);

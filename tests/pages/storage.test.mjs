@@ -241,6 +241,17 @@ test("A basket whose sale was refused is there again after a reload, and that of
   assert.deepEqual([await after([]), await after([aSale({ state: "paid" })])], [[1, true, false], [0, false, true]]);
 });
 
+test("A second tap after the result takes nothing", async () => {
+  const tab = await aTill();
+  await tab.press("Tea R 25.00");
+  const { take } = tab.load("till/sale.js");
+  const paid = { tender: "cash", minor: 2500, currency: "ZAR", digits: 2, description: "Tea" };
+  await take(paid);
+  await take(paid);
+
+  assert.equal((await tab.store.newest(3, 9)).length, 1);
+});
+
 test("A sale that is answered leaves no address, name or signature of its payer on the device", async () => {
   const tab = await aTill();
   await tab.press("Tea R 25.00", "On account");

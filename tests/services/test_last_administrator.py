@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count, takewhile
@@ -15,6 +16,8 @@ from chalicelib.errors import ServiceError
 from chalicelib.schemas.agents import BulkUpdate, UpdateAgent
 from chalicelib.services import agents as service
 from chalicelib.store import agents
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import replace_record, write_one
 from tests.support.accounts import Account, a_stored_merchant, an_account
 from tests.support.intercepted_calls import hooked
 from tests.support.stored import stored_record
@@ -69,3 +72,17 @@ def test_of_two_administrators_that_end_each_other_at_any_moment_one_remains(
 
     assert len(remaining) >= 2
     assert set(remaining) == {1}
+
+
+@pytest.mark.parametrize("by", [_one_by_one, _in_bulk])
+@pytest.mark.parametrize("gone", [{"deleted": True}, {"state": 0}, {"branches_actions": ()}], ids=str)
+def test_who_is_deleted_blocked_or_no_administrator_does_not_remain(by: Way, gone: dict[str, Any]) -> None:
+    home = a_stored_merchant()
+    caller, other = (an_account(Right.ADMINISTRATOR, merchant=home) for _ in range(2))
+    gone_agent = replace(other.agent, version=other.agent.version + 1, **gone)
+    key = agents.key(other.agent.id)
+    write_one(replace_record(key, gone_agent, version=other.agent.version, otherwise=ChangedMeanwhileError()))
+    with suppress(ServiceError):
+        by(caller, caller, {"State": 0})
+
+    assert _is_active_administrator(caller)

@@ -46,11 +46,13 @@ def owner(merchant: Merchant) -> Caller:
 def test_another_url_or_state_ends_the_failures(
     merchant: Merchant, owner: Caller, change: dict[str, Any], *, is_failing: bool
 ) -> None:
-    hook = a_stored_hook(merchant.id, URL, failing_since=NOW - timedelta(days=2), told_at=NOW - timedelta(days=1))
+    since = {"on_since": NOW - timedelta(days=3), "failing_since": NOW - timedelta(days=2)}
+    hook = a_stored_hook(merchant.id, URL, **since, told_at=NOW - timedelta(days=1))
     webhooks.update(UpdateWebhook.model_validate(change), owner, merchant.id, hook.id, NOW)
 
     after = as_stored(hook)
     assert after.version == 2
+    assert after.on_since == hook.on_since  # it was on: no event between is lost
     assert (after.failing_since, after.told_at) == ((hook.failing_since, hook.told_at) if is_failing else (None, None))
 
 
