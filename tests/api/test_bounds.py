@@ -12,6 +12,7 @@ from chalicelib.schemas.base import validated
 from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
 from tests.support.http import OWNER, Reply, call, get, post
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
@@ -228,6 +229,22 @@ def test_no_number_of_addresses_loses_an_offline_sale(stage: str, addresses: lis
     assert reply.error == (200, 0)
     assert len(reply.body["Validations"] or ()) <= 100
     assert len(reply.text) < 40_000
+
+
+@pytest.mark.parametrize(("emails", "phones"), [(4, 3), (6, 1), (1, 6), (0, 6)])
+def test_an_offline_sale_sends_its_receipt_to_five_addresses_and_names_the_others(
+    stage: str, emails: int, phones: int
+) -> None:
+    to = [f"a{n}@payer.example" for n in range(emails)], [f"+2782987654{n}" for n in range(phones)]
+    paths = [f"Receipt.Emails[{n}]" for n in range(emails)] + [f"Receipt.Phones[{n}]" for n in range(phones)]
+    receipt = {"Emails": to[0], "Phones": to[1]}
+    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True}) | {"Receipt": receipt})
+
+    assert reply.error == (200, 0)
+    assert [path for path, _ in reply.findings] == paths[5:]
+    addresses = stored_transaction(reply.body["TransactionID"]).receipt.addresses
+    assert addresses is not None
+    assert [*addresses.all] == (to[0] + to[1])[:5]
 
 
 def test_many_addresses_of_an_online_payment_are_one_finding(stage: str) -> None:

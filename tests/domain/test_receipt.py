@@ -39,6 +39,12 @@ MERCHANT = snapshot_of(
 a_payment = partial(transactions.a_payment, merchant=MERCHANT)
 
 
+@pytest.mark.parametrize(("de_jure", "shown"), [("12 Long Street", "12 Long Street"), (None, "1 Short Street")])
+def test_a_receipt_names_the_legal_address_else_the_actual_one(de_jure: str | None, shown: str) -> None:
+    merchant = a_merchant(address_de_jure=de_jure, address_de_facto="1 Short Street")
+    assert snapshot_of(merchant, None).address == shown
+
+
 def bought(*purchases: tuple[str, str, str]) -> tuple[Purchase, ...]:
     return tuple(Purchase(title, Decimal(price), Decimal(quantity)) for title, price, quantity in purchases)
 

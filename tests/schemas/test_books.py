@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
 from io import StringIO
@@ -133,6 +133,14 @@ def test_there_is_one_entry_for_a_day_a_currency_and_a_tender_and_it_balances(
     for entry in entries:
         assert sum(one.amount for one in entry.postings) == 0
         assert all(one.amount for one in entry.postings)
+        taxes = Counter[bool]()
+        for one in many:
+            own = one.day, one.counter.currency, one.counter.acquirer
+            if one.amount_minor and own == (entry.day, entry.currency, entry.tender):
+                tax = sum(part.tax_minor for part in one.taxes)
+                taxes[one.counter.reverse_mode == 0] += tax * 10 ** (3 - one.counter.digits)  # thousandths
+        wanted = [Decimal(taxes[taken]) / 1000 if splits_tax else 0 for taken in (True, False)]
+        assert [entry.tax_taken, entry.tax_given_back] == wanted
 
 
 @given(many=st.lists(counted(), max_size=40), others=st.lists(counted(), max_size=10), form=st.sampled_from([*FORMATS]))

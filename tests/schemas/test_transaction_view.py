@@ -10,11 +10,13 @@ from chalicelib.domain import steps
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import InputType, Original, Transaction
+from chalicelib.schemas.linked_cards import PaidCardView
 from chalicelib.schemas.transaction_view import (
     StatusAnswer,
     TransactionList,
     TransactionView,
 )
+from tests.support.cards import a_card
 from tests.support.transactions import NOW, a_guid, a_payment, altered
 
 
@@ -23,6 +25,14 @@ def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() 
     view = TransactionView.of(payment, NOW, payment.gmt)
 
     assert (view.amount_rvs, view.amount_eff, view.count_rvs) == (Decimal("5.00"), Decimal("7.30"), 2)
+
+
+def test_a_linked_card_expires_at_the_merchants_midnight_in_the_zone_of_the_request() -> None:
+    payment = a_payment(gmt=2, card=a_card().details, linked_card_id=7)
+    shown = [PaidCardView.of(payment, zone) for zone in (2, 0, -5)]
+    times = [one.card_exp for one in shown if one]
+
+    assert [time and time[10:] for time in times] == ["T23:59:59.000", "T21:59:59.000", "T16:59:59.000"]
 
 
 @pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED])
