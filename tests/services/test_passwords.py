@@ -66,6 +66,7 @@ def test_one_password_matches_however_its_accents_are_composed() -> None:
     composed, decomposed = "caf\u00e9-au-lait", "cafe\u0301-au-lait"
 
     assert verify(hash_password(Secret(composed)), Secret(decomposed))
+    assert verify(hash_password(Secret(decomposed)), Secret(composed))
 
 
 def test_a_hash_under_weaker_parameters_is_outdated() -> None:
