@@ -1,4 +1,4 @@
-// What a view of the page knows of its own end.
+// The end of a part of the page.
 import { useCallback, useEffect, useRef } from "./view.js";
 
 // A function that says whether this part of the page is gone: an answer that comes then leads nowhere.

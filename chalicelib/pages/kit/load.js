@@ -30,8 +30,8 @@ export function useLoaded(load, wanted) {
   return state.wanted === wanted ? { ...state, reload } : { isLoading: true, reload };
 }
 
-// Read, again when one of `names` changes, and show what is found. A failure, and what comes after a later read or after the
-// end of the view, shows nothing.
+// Read, and again when one of `names` changes, and show the result. A failure shows nothing, nor does a result after a later
+// read or after the end of the view.
 export function useRead(read, show, names) {
   useEffect(() => {
     let isShown = true;
