@@ -56,24 +56,24 @@ def silent_acquirers_are_spared(scenario: Scenario) -> Iterator[str]:
     The answers about a transaction count when its step ends: an early answer may count after a later silence.
     """
     for name, acquirer in scenario.acquirers.items():
-        steps: defaultdict[tuple[str, str], list[Attempt]] = defaultdict(list)
+        steps: defaultdict[tuple[str, str, str], list[Attempt]] = defaultdict(list)
         for one in acquirer.attempts if acquirer.can_inquire else ():
             if PAYMENTS in one.task:
-                step = steps.pop((one.instance, one.task), [])
-                steps[one.instance, one.task] = [*step, one]  # in the order of the last answers
+                own = one.instance, one.task, one.about
+                steps[own] = [*steps.pop(own, []), one]  # in the order of the last answers
         unanswered, is_open = defaultdict[str, int](int), dict[str, bool]()
         tried = defaultdict[str, set[str]](set)
-        for (instance, task), attempts in steps.items():
+        for (instance, task, about), attempts in steps.items():
             run = task.partition(".")[0]
             is_open.setdefault(run, unanswered[instance] >= OPENS_AFTER)
-            most = 1 if is_open[run] else OPENS_AFTER + THREADS
             for one in attempts:
                 if one.is_answered:
                     unanswered[instance], is_open[run] = 0, False
                     tried[run].clear()
                 else:
                     unanswered[instance] += 1
-                    tried[run].add(one.about)
+                    tried[run].add(about)
+                most = 1 if is_open[run] else OPENS_AFTER + THREADS
                 if unanswered[instance] > most and len(tried[run]) > most:
                     yield f"{name} did not answer, and {run} asked it about {len(tried[run])} transactions"
 
