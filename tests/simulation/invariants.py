@@ -237,7 +237,8 @@ def _ends(change: Change, seen: Seen, scenario: Scenario) -> bool:
         return False
     others = [other for other in scenario.clients.changes if other is not change and other.till == change.till]
     if change.what == "block":
-        return not any(other.what == "unblock" and other.asked_at <= seen.asked_at for other in others)
+        until = seen.asked_at if seen.answered_at is None else seen.answered_at  # an unblock meanwhile may let it in
+        return not any(other.what == "unblock" and other.asked_at <= until for other in others)
     if change.what in {"unblock", "unlock"}:
         return False
     if change.what == "email":  # the gateway may remember for a minute who came by it

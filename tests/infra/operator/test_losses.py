@@ -1,14 +1,18 @@
-"""Transactions that only a receipt or an event still has."""
+"""Transactions that only a receipt or an event still has, and items that are missing by right."""
+
+from datetime import timedelta
 
 import pytest
 
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import write_one
+from infra.operator import restore
 from infra.operator.losses import lost_without_entry
+from infra.operator.restore import Source
 from tests.support.accounts import a_stored_merchant
 from tests.support.events import a_stored_event
 from tests.support.receipts import an_entry
-from tests.support.transactions import a_guid, a_payment
+from tests.support.transactions import NOW, a_guid, a_payment
 
 CHOSEN = [transactions.TABLE]
 
@@ -45,3 +49,11 @@ def test_a_stored_transaction_is_not_lost(merchant: int, table: str) -> None:
     transactions.record(a_payment(id=lost(merchant, table), client_id=merchant))
 
     assert lost_without_entry(CHOSEN, merchant, []) == []
+
+
+@pytest.mark.parametrize(("hours", "is_wanted"), [(-30, False), (-1, False), (0, False), (1, True)])
+def test_an_item_that_has_expired_by_now_is_not_missing(*, hours: int, is_wanted: bool) -> None:
+    source = Source("copy-", NOW - timedelta(days=1), NOW, None)
+    expires_at = int((NOW + timedelta(hours=hours)).timestamp())
+
+    assert restore._is_wanted("events", {"expires_at": {"N": str(expires_at)}}, source) is is_wanted  # noqa: SLF001
