@@ -8,8 +8,9 @@ import pytest
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, text_of_code
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, Pictures, TerminalSnapshot, Transaction
+from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, Pictures, Transaction
 from tests.support.cards import PAN, STEADY, a_card
+from tests.support.reconciliations import TERMINAL
 from tests.support.transactions import NOW, a_payment
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -107,8 +108,7 @@ def test_what_is_in_the_hands_of_a_request_is_left_to_it() -> None:
     assert not steps.is_in_progress(sent(phase=Phase.UNKNOWN), NOW)
     assert steps.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 29 * SECOND)  # approved in part
     assert not steps.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 30 * SECOND)
-    terminal = TerminalSnapshot("SHOPBANK0000001", "Till 1", "Cape Town", "ZA", "5411", "8")
-    at_host = sent(host=HostFacts(MessageTrace(1, NOW), "12345678", terminal, advice_stan=2))
+    at_host = sent(host=HostFacts(MessageTrace(1, NOW), "12345678", TERMINAL, advice_stan=2))
     assert steps.is_in_progress(at_host, NOW + 24 * SECOND)
     assert not steps.is_in_progress(at_host, NOW + 25 * SECOND)  # its reversal must leave in time
     assert steps.due_at(sent(), NOW) == NOW + 30 * SECOND

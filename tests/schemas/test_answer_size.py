@@ -185,8 +185,8 @@ def test_an_event_of_a_usual_webhook_shows_all_its_attempts_and_their_answers() 
 def test_an_event_shows_its_newest_webhooks_and_their_newest_attempts(webhooks: int, shown: int, each: int) -> None:
     event = event_of(a_payment(), NOW)
     assert event is not None
-    made = tuple(Attempt(NOW, 5, 500, str(number)) for number in range(25))
-    deliveries = [replace(begun(event, number, NOW), made=made) for number in reversed(range(webhooks))]
+    made = [Attempt(NOW, 5, 500, str(number)) for number in range(25)]
+    deliveries = [altered_delivery(begun(event, number, NOW), made) for number in reversed(range(webhooks))]
     found = EventView.of(event, deliveries).deliveries
 
     assert [one.webhook_id for one in found] == [*range(webhooks)][-shown:]

@@ -6,7 +6,7 @@ export function useLoaded(load, wanted) {
   const [state, setState] = useState({ wanted: null });
   const latest = useRef(0);
   const now = useRef(null);
-  now.current = { load, wanted }; // an act that ends late reloads what is wanted then
+  now.current = { load, wanted }; // a late reload is for these, not for those of its beginning
 
   // Quietly: the view shows neither that it loads nor a failure, but the data that it has.
   const reload = useCallback(async ({ isQuiet } = {}) => {

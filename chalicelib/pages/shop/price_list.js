@@ -124,7 +124,7 @@ function useSave({ draft, setDraft, open, setRemoved }) {
     setRemoved(null);
     try {
       const stored = await save(next);
-      setDraft((now) => (now === next ? draftOf(stored) : draftOf(stored, now))); // what was changed meanwhile stays
+      setDraft((now) => (now === next ? draftOf(stored) : draftOf(stored, now))); // changes during the saving stay
       open((now) => (latest.current === next ? null : now));
       say(texts.prices.saved);
     } catch (refusal) {
