@@ -244,7 +244,7 @@ export class Tab {
       globalThis: { indexedDB: this.given.indexedDB }, requestAnimationFrame: undefined, cancelAnimationFrame: undefined,
     };
     this.load = modules(globals, this.page);
-    Object.assign(this.load("kit/libraries/preact.mjs").options, { requestAnimationFrame: queueMicrotask, debounceRendering: queueMicrotask });
+    Object.assign(this.load("kit/libraries/preact.mjs").options, { requestAnimationFrame() {}, debounceRendering: queueMicrotask });
     this.load(`${this.page}/main.js`);
   }
 
@@ -278,7 +278,7 @@ export class Tab {
       const hash = address.slice(address.indexOf("#"));
       if (isReplaced) this.entries.at(-1).hash = hash;
       else this.entries.push({ hash, state: null });
-      this.fire(this.document.root, "hashchange");
+      this.#moved();
     };
     const { entries } = this;
     return { get hash() { return entries.at(-1).hash; }, set hash(address) { if (address !== entries.at(-1).hash) go(address); }, replace: (address) => go(address, true), assign: (url) => this.left.push(url), reload: () => this.open() };
@@ -288,8 +288,18 @@ export class Tab {
     const { entries } = this;
     return {
       get state() { return entries.at(-1).state; }, replaceState: (state) => { entries.at(-1).state = state; },
-      back: () => { if (entries.length > 1) entries.pop(); this.fire(this.document.root, "hashchange"); },
+      back: () => this.#moved(() => { if (entries.length > 1) entries.pop(); }),
     };
+  }
+
+  // The page hears of its new address later, and goes back later.
+  #moved(move = () => {}) {
+    const { root } = this.document;
+    soon().then(() => {
+      if (this.document.root !== root) return;
+      move();
+      this.fire(root, "hashchange");
+    });
   }
 
   async #fetch(url, { method, headers, body, signal }) {
@@ -330,7 +340,7 @@ export class Tab {
 
   go(hash) {
     this.entries.push({ hash, state: null });
-    this.fire(this.document.root, "hashchange");
+    this.#moved();
   }
 
   settle = async () => {

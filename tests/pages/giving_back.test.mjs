@@ -36,7 +36,7 @@ class Tab {
     let place;
     const slot = (made) => { place += 1; return (kept[place] ??= made()); };
     const hooks = {
-      html: (strings, ...values) => ({ strings, values }), useRef: (current) => slot(() => ({ current })), useEffect() {}, useLayoutEffect() {}, useId: () => "id",
+      html: (strings, ...values) => ({ strings, values }), useRef: (current) => slot(() => ({ current })), useLayoutEffect() {}, useId: () => "id",
       useState: (first) => { const own = slot(() => ({ value: first })); return [own.value, (value) => { own.value = value; }]; },
     };
     const { ReturnDialog } = modules(globals, "shop", hooks)("kit/giving_back.js");

@@ -214,6 +214,21 @@ test("A till whose request is lost after a later one was answered is online, and
   assert.deepEqual([tab.text.includes("Online"), asked() - before], [true, 1]);
 });
 
+test("A tender that somebody presses while the account comes is chosen, and one that the account takes away is left", async () => {
+  for (const [Id, view] of [[10, "pay"], [8, "sell"]]) {
+    const tab = await till("")();
+    let come;
+    tab.shop.answers["payment/AuthAccount"] = () => new Promise((brought) => { come = () => brought({ PaymentOptions: [{ Id }] }); });
+    await tab.pass(601);
+    look(tab);
+    await tab.press("Tea R 25.00");
+    tab.click(tab.all("button").find((one) => one.label === "Cash"));
+    come(); // before the page hears of its new address
+    await tab.pass(1);
+    assert.equal(tab.load("kit/route.js").parse(tab.entries.at(-1).hash).view, view);
+  }
+});
+
 test("The result of a sale is the service's answer while the storage is behind it, and then the storage's", async () => {
   for (const [answers, state] of [[{}, "paid"], [{ "payment/submit": ({ body }) => ({ ErrorCode: 1051, TransactionID: body.BasicTran.ID }) }, "declined"]]) {
     const tab = await till("", { answers })();

@@ -436,7 +436,7 @@ class Life {
       setTimeout: (act, after) => clock.set(act, after, { owner }), clearTimeout: (id) => clock.clear(id), setInterval: (act, every) => clock.set(act, every, { every, owner }),
       performance: { now: () => clock.now }, Date: PageDate, AbortController: Patience, globalThis: { indexedDB: phone.storage.of(owner) },
     };
-    const hooks = { useState: (value) => [value, this.#show], useEffect: (act) => { act(); }, useLayoutEffect: (act) => { this.unmount = act(); } };
+    const hooks = { useState: (value) => [value, this.#show], useLayoutEffect: (act) => { this.unmount = act(); } };
     const load = modules(globals, "till", hooks);
     [this.till, this.sale, this.means] = [load("till/till.js"), load("till/sale.js"), load("till/rules.js")];
   }
@@ -450,6 +450,7 @@ class Life {
     }
     this.isShown = true;
     this.till.useTill();
+    this.unmount = null; // only the view of the sale ends
     this.#show();
   }
 

@@ -1,9 +1,9 @@
 // The end of a part of the page.
-import { useCallback, useEffect, useRef } from "./view.js";
+import { useCallback, useLayoutEffect, useRef } from "./view.js";
 
 // A function that says whether this part of the page is gone: an answer that comes then leads nowhere.
 export function useIsLeft() {
   const isLeft = useRef(false);
-  useEffect(() => () => { isLeft.current = true; }, []);
+  useLayoutEffect(() => () => { isLeft.current = true; }, []);
   return useCallback(() => isLeft.current, []);
 }

@@ -1,5 +1,5 @@
 // Data from the service for a view. It is loaded when the view or its filters change, and on request.
-import { useCallback, useEffect, useRef, useState } from "./view.js";
+import { useCallback, useLayoutEffect, useRef, useState } from "./view.js";
 
 // `wanted` names the data. For a new name, new data is loaded, and an answer for an old name is ignored.
 export function useLoaded(load, wanted) {
@@ -22,7 +22,7 @@ export function useLoaded(load, wanted) {
     }
   }, []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     reload();
     return () => { latest.current += 1; };
   }, [wanted]);
@@ -33,7 +33,7 @@ export function useLoaded(load, wanted) {
 // Read, and again when one of `names` changes, and show the result. A failure shows nothing, nor does a result after a later
 // read or after the end of the view.
 export function useRead(read, show, names) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isShown = true;
     read().then((found) => isShown && show(found), () => {});
     return () => { isShown = false; };

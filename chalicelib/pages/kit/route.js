@@ -1,6 +1,6 @@
 // The part of the address after # is the view and its filters, so back, reload and shared links lead to the same view.
 // Each entry of the browser's history has a number. Back and forward restore the entry's place in the view.
-import { useEffect, useState } from "./view.js";
+import { useLayoutEffect, useState } from "./view.js";
 
 export function parse(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
@@ -80,7 +80,7 @@ addEventListener("auxclick", openBeside);
 
 export function useRoute() {
   const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const changed = () => {
       follow();
       setHash(location.hash);

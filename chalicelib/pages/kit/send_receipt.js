@@ -4,12 +4,12 @@ import { call, randomText, Refusal } from "./api.js";
 import { useAct } from "./dialogs.js";
 import { Failure, Field, problemOf } from "./parts.js";
 import { language, texts } from "texts";
-import { html, useEffect, useRef, useState } from "./view.js";
+import { html, useLayoutEffect, useRef, useState } from "./view.js";
 
 // `attempt`: the addresses that were sent and not answered, and their key.
 function Form({ id, attempt, onSent, onClose }) {
   const form = useRef(null);
-  useEffect(() => { form.current.elements.Email.focus(); }, []);
+  useLayoutEffect(() => { form.current.elements.Email.focus(); }, []);
   const { act, isBusy, error } = useAct(async () => {
     const addresses = Object.fromEntries([...new FormData(form.current)].map(([name, typed]) => [name, typed.trim()]));
     const content = JSON.stringify(addresses);
@@ -42,7 +42,7 @@ export function SendReceipt({ id }) {
   const attempt = useRef(null);
   const wasOpen = useRef(false);
   const [button, sentence] = [useRef(null), useRef(null)];
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (wasOpen.current && !isOpen) (sentence.current ?? button.current).focus(); // the focused button is gone
     wasOpen.current = isOpen;
   }, [isOpen]);

@@ -1,7 +1,7 @@
 // The signed-in person. sessionStorage keeps the session for this tab only: a reload continues it, closing the tab ends
 // it.
 import { addDays, dayInZone, daysBetween, inZone } from "./dates.js";
-import { useEffect, useState } from "./view.js";
+import { useLayoutEffect, useState } from "./view.js";
 
 const PLACE = "payments.session";
 const read = () => JSON.parse(sessionStorage.getItem(PLACE) ?? "null");
@@ -23,7 +23,7 @@ export const end = () => set(null);
 
 export function useSession() {
   const [shown, show] = useState(current);
-  useEffect(() => {
+  useLayoutEffect(() => {
     listeners.add(show);
     return () => listeners.delete(show);
   }, []);

@@ -5,7 +5,7 @@ import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
 import { texts } from "texts";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 // Refresh the person's rights and the day, which may have changed. The view's own requests notice an ended session.
 async function refresh() {
@@ -39,11 +39,11 @@ export function Frame({ views }) {
   const shown = views[name];
   const who = signedIn && `${signedIn.me.AgentID} ${merchant().ClientID}`;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     expired.onAsk = () => setExpired(true);
     if (session()) refresh().catch(() => {}); // stored facts are good enough; the view shows errors
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
     if (signedIn) main.current.focus({ preventScroll: true });
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });

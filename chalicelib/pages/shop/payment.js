@@ -12,7 +12,7 @@ import { taxName } from "./reports.js";
 import { address, goBackTo } from "../kit/route.js";
 import { merchant, session } from "../kit/session.js";
 import { texts } from "texts";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 const FORBIDDEN = 403;
 
 const listed = (facts, kind) => facts.filter(([, value]) => value).map(([name, value]) =>
@@ -90,7 +90,7 @@ function Pictures({ payment }) {
 // The outcome of a return in a sentence. A declined return shows the service's words.
 function Outcome({ answer, payment }) {
   const sentence = useRef(null);
-  useEffect(() => { sentence.current.focus(); }, [answer]); // the focused button may be gone
+  useLayoutEffect(() => { sentence.current.focus(); }, [answer]); // the focused button may be gone
   const said = (kind, role, words) => html`<p ref=${sentence} class=${`note ${kind}`} role=${role} tabindex="-1">${words}</p>`;
   if (answer.isStale) {
     const words = isZero(payment.AmountEff) ? texts.return.nothingLeft : texts.return.lessLeft(format(payment.AmountEff, payment.CurrencyID));

@@ -4,7 +4,7 @@ import { Field } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { digits, fieldsOf } from "./price_draft.js";
 import { texts } from "texts";
-import { html, useEffect, useMemo, useRef } from "../kit/view.js";
+import { html, useLayoutEffect, useMemo, useRef } from "../kit/view.js";
 
 export const nameOf = (one) => one.Title || one.Name || one.Code || texts.prices.unnamed;
 
@@ -43,7 +43,7 @@ function Editor({ kind, one, taxes, problems, change, remove, close }) {
   const row = useRef(null);
   const id = (field) => `price-${field}`;
   const problem = (field) => problems.find((found) => found.field === field)?.words;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const input = row.current.querySelector("[aria-invalid]") ?? row.current.querySelector("input");
     input.focus();
   }, [problems.length]);

@@ -11,7 +11,7 @@ import { Changed, Preview, WrongFile } from "./price_dialogs.js";
 import { changesOf, digits, draftOf, entries, keep, kept, load, place, problemsOf, save } from "./price_draft.js";
 import { Entries, matching, nameOf } from "./price_entries.js";
 import { texts } from "texts";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const NEW = {
   Items: { Code: null, Title: null, Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true },
@@ -83,7 +83,7 @@ function useDraft(stored) {
   const [draft, setDraft] = useState(() => kept(at) || draftOf(stored));
   const [opened, open] = useState(null);
   const [removed, setRemoved] = useState(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const now = () => keep(at, draft);
     const timer = setTimeout(now, 200);
     addEventListener("pagehide", now);
@@ -144,7 +144,7 @@ function useSave({ draft, setDraft, open, setRemoved }) {
   };
   const [next, setNext] = useState(null); // the draft with the items of a file
   const { act, isBusy, error } = useAct(() => store(next ?? draft));
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!next) return;
     setDraft(next);
     act().then(() => setNext(null));
@@ -169,7 +169,7 @@ function Listed({ stored }) {
   const close = () => {
     const { key } = opened;
     open(null);
-    setTimeout(() => document.querySelector(`[data-key="${key}"]`)?.focus());
+    queueMicrotask(() => document.querySelector(`[data-key="${key}"]`)?.focus()); // the row is shown again
   };
   const parts = { taxes: draft.Taxes, opened, problems, mayChange, open, change: own.change, remove: own.remove, close };
   return html`<div class="actions price-actions">

@@ -5,7 +5,7 @@ import { useIsLeft } from "../kit/left.js";
 import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
 import { texts } from "texts";
-import { html, useEffect, useRef } from "../kit/view.js";
+import { html, useLayoutEffect, useRef } from "../kit/view.js";
 
 async function signIn(email, password) {
   const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
@@ -19,7 +19,7 @@ async function signIn(email, password) {
 function SignInForm({ email = "", onSignedIn, children }) {
   const form = useRef(null);
   const isLeft = useIsLeft();
-  useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+  useLayoutEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
 
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);

@@ -7,7 +7,7 @@ import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { allTills, BLOCKED, isActive, isOneself, till, update } from "./till_list.js";
 import { ShownOnce } from "./secrets.js";
 import { texts } from "texts";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const KEY_BYTES = 32;
 const LAST_ADMINISTRATOR = 12; // the code of the service's finding about State
@@ -66,7 +66,7 @@ export function Devices({ shown, onClose }) {
     if (isOneself(shown)) signOut();
     else onClose();
   });
-  useEffect(() => { if (gone) said.current.focus(); }, [gone]); // the focused button is gone
+  useLayoutEffect(() => { if (gone) said.current.focus(); }, [gone]); // the focused button is gone
   const end = (one, name) => async () => {
     await update(shown.ID, { EndSessions: [one.ID] });
     await state.reload({ isQuiet: true });

@@ -8,7 +8,7 @@ import { COUNTRY_NUMBERS, CURRENCY_NUMBERS } from "./iso_numbers.js";
 import { Secret } from "./secrets.js";
 import { allTerminals, allTills, create, createTerminal, isActive, isOneself, till, update } from "./till_list.js";
 import { texts } from "texts";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const KINDS = ["AcceptCash", "AcceptPrepaid", "AcceptCredit", "AcceptOuterCard"];
 const HABITS = ["Offline", "AutoLogin"];
@@ -162,8 +162,8 @@ function Form({ all, save, onClose }) {
   });
   const wrong = problemsOf(error);
   const isShown = SHOWN.some((name) => wrong(name) && form.current?.elements[name]);
-  useEffect(() => { form.current.elements.Name.focus(); }, []);
-  useEffect(() => { form.current?.querySelector("[aria-invalid]")?.focus(); }, [error]);
+  useLayoutEffect(() => { form.current.elements.Name.focus(); }, []);
+  useLayoutEffect(() => { form.current?.querySelector("[aria-invalid]")?.focus(); }, [error]);
   const { Features, Rights } = shown ? { Features: shown.MobileSettings.Features, Rights: shown.Rights } : AT_FIRST;
   const isOwn = shown && isOneself(shown);
   const hasFeature = (name) => Boolean(Features[name]);
@@ -201,7 +201,7 @@ export function ChangeTill({ shown: { ID }, onClose }) {
 function Made({ made, onClose }) {
   const names = texts.tills;
   const sentence = useRef(null);
-  useEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
+  useLayoutEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
   const address = new URL("till", document.baseURI).href;
   const sells = made.TID && KINDS.some((name) => made.MobileSettings.Features[name]);
   return html`<p ref=${sentence} tabindex="-1">${sells ? names.sells(made.Name, made.Email) : names.sellsNot(made.Name)}</p>

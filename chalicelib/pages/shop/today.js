@@ -11,7 +11,7 @@ import { merchant, session, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
 import { texts } from "texts";
-import { html, useEffect, useRef } from "../kit/view.js";
+import { html, useLayoutEffect, useRef } from "../kit/view.js";
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
 const MIN_HOURS = 6; // of the chart
@@ -105,7 +105,7 @@ function Lately({ day, state }) {
 // Refresh each minute while the page is seen and used, and when the person returns to it.
 function useRefresh(refresh, changing) {
   const usedAt = useRef(performance.now());
-  useEffect(() => {
+  useLayoutEffect(() => {
     const isIdle = () => performance.now() - usedAt.current > MAX_IDLE_S * 1000;
     const look = () => document.visibilityState === "visible" && refresh();
     const use = () => {

@@ -6,7 +6,7 @@ import { Failure, Field, Problem, problemOf } from "../kit/parts.js";
 import { ShownOnce } from "./secrets.js";
 import { texts } from "texts";
 import { create, rotate, update } from "./webhook_list.js";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 export const KINDS = [
   "payment.approved",
@@ -42,7 +42,7 @@ function Kinds({ chosen, problem }) {
 function Form({ shown, error, isBusy, form, onSubmit, onClose }) {
   const url = problemOf(error, "Url", texts.webhooks.badUrl);
   const kinds = problemOf(error, "Types", texts.webhooks.noKind);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (url) form.current.elements.url.focus();
   }, [error]);
   return html`<form ref=${form} onSubmit=${onSubmit}>

@@ -4,7 +4,7 @@ import { Act, Dialog, useAct } from "../kit/dialogs.js";
 import { expired } from "../kit/api.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { Means } from "./rules.js";
 import { amountOf } from "./receipt.js";
 import { MyDay } from "./my_day.js";
@@ -27,7 +27,7 @@ const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
 function SignInForm({ email = "", onDone, children }) {
   const form = useRef(null);
   const [left, setLeft] = useState(null);
-  useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+  useLayoutEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
     const refused = await signIn(typed.get("email").trim(), typed.get("password")).catch(() => ({ isBroken: true }));
@@ -54,7 +54,7 @@ function LeftSales({ left, onClose }) {
   const [isExported, setExported] = useState(false);
   const [isSure, setSure] = useState(false);
   const heading = useRef(null);
-  useEffect(() => { heading.current.focus(); }, []);
+  useLayoutEffect(() => { heading.current.focus(); }, []);
   const { Email } = till().session.me;
   const { act, isBusy, error } = useAct(() => clear(left).catch(() => { throw new Error(texts.notices.broken); }));
   const save = () => {
@@ -154,20 +154,20 @@ export function Frame() {
   const view = Object.hasOwn(VIEWS, route.view) ? route.view : "sell";
   const [dismissed, dismiss] = useState(null); // the session whose dialog was closed
   const main = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     expired.onAsk = () => { // a return, whose session has ended
       queue.note({ means: Means.SIGN_IN }, till().session);
       dismiss(null);
     };
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const observer = new MutationObserver(keepFocus);
     observer.observe(document.getElementById("app"), { childList: true, subtree: true });
     const later = () => setTimeout(keepFocus);
     addEventListener("focusout", later);
     return () => { observer.disconnect(); removeEventListener("focusout", later); };
   }, []);
-  useEffect(() => { if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true }); }, [view]);
+  useLayoutEffect(() => { if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true }); }, [view]);
 
   if (!state.session) return html`<${SignIn} />`;
   const { token, agent } = state.session;

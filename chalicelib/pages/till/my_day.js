@@ -6,7 +6,7 @@ import { useLoaded, useRead } from "../kit/load.js";
 import { format, formatCount, isZero, sum, typedAmount } from "../kit/money.js";
 import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { amountOf } from "./receipt.js";
 import { DayField, tenderName, todayOf } from "./sales.js";
 import { texts } from "texts";
@@ -94,7 +94,7 @@ export function MyDay({ state, query }) {
   const today = todayOf(state);
   const day = shownDay(query, today);
   const loaded = useLoaded(() => load(day, agent), `${day} ${agent}`);
-  useEffect(() => { if (state.isOnline && !loaded.isLoading) loaded.reload({ isQuiet: Boolean(loaded.data) }); }, [state.isOnline, state.waiting]);
+  useLayoutEffect(() => { if (state.isOnline && !loaded.isLoading) loaded.reload({ isQuiet: Boolean(loaded.data) }); }, [state.isOnline, state.waiting]);
   return html`<section class="day">
     <h1>${texts.day}</h1>
     <div class="asked"><${DayField} view="day" query=${query} day=${day} today=${today} /><button type="button" disabled=${!loaded.data} onClick=${() => print()}>${texts.list.print}</button></div>

@@ -3,7 +3,7 @@ import { useRead } from "../kit/load.js";
 import { difference, format, isNegative, typedAmount } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { dueOf } from "./basket.js";
 import { addressOf, decimal, descriptionOf, minorOf } from "./rules.js";
 import { change, take } from "./sale.js";
@@ -26,7 +26,7 @@ function handed(minor, digits) {
 function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote }) {
   const field = useRef(null);
   const [isTyping, setTyping] = useState(!isTouched);
-  useEffect(() => { field.current.querySelector("input").focus(); }, []);
+  useLayoutEffect(() => { field.current.querySelector("input").focus(); }, []);
   const note = (minor) => {
     const text = decimal(minor, digits);
     return html`<button type="button" key=${text} data-testid="note" data-amount=${text} onClick=${() => onNote(minor)}>${format(text, currency)}</button>`;
@@ -55,7 +55,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
   const [problems, setProblems] = useState({});
   const button = useRef(null);
   const isCash = tender === "cash";
-  useEffect(() => { if (!isCash) button.current.focus(); }, []);
+  useLayoutEffect(() => { if (!isCash) button.current.focus(); }, []);
   const due = dueOf(sale, { tender, currency, country: state.country });
   const amount = decimal(due, digits);
   const received = receivedOf(sale, due, currency, digits);

@@ -3,7 +3,7 @@ import { useAct } from "../kit/dialogs.js";
 import { useRead } from "../kit/load.js";
 import { format } from "../kit/money.js";
 import { Failure, Money } from "../kit/parts.js";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, changeOf } from "./receipt.js";
 import { MAX_QUEUED, Means, decimal, shownState } from "./rules.js";
 import { nextSale, payAnotherWay, sign, takeWithoutReceipt, tookNothing } from "./sale.js";
@@ -45,7 +45,7 @@ function Owed({ sold }) {
 export function Result({ result, state }) {
   const stored = useStored(result, state.revision);
   const button = useRef(null);
-  useEffect(() => { button.current.focus(); }, []);
+  useLayoutEffect(() => { button.current.focus(); }, []);
   const draft = stored?.draft ?? result.draft;
   const { currency } = draft;
   const name = stored ? shownState(stored) : "refused";

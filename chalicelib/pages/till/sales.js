@@ -8,7 +8,7 @@ import { format, isZero, negative, sought } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
 import { address, parse } from "../kit/route.js";
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
 import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
@@ -80,14 +80,14 @@ function Return({ id, onClose, onChanged }) {
   const [said, say] = useState(null);
   const sentence = useRef(null);
   const load = () => ask("GET", `payment/${id}`);
-  useEffect(() => {
+  useLayoutEffect(() => {
     load().then((answer) => {
       const [found] = answer?.Transactions ?? [];
       if (found && canReturn(found)) setPayment(found);
       else say(answer ? texts.list.noReturn : texts.errors.noAnswer);
     });
   }, []);
-  useEffect(() => { sentence.current?.focus(); }, [said]);
+  useLayoutEffect(() => { sentence.current?.focus(); }, [said]);
   const answered = async ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
     setPayment(null);
     say(code === ErrorCode.OUTCOME_UNKNOWN ? texts.return.unknown(format(reversal.Amount, reversal.CurrencyID)) : code === 0 ? doneWords(reversal) : texts.return.declined(message));
@@ -162,7 +162,7 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
       return { asked, wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount, payments: [...payments, ...found] };
     });
   };
-  useEffect(() => { load(1); }, [wanted]);
+  useLayoutEffect(() => { load(1); }, [wanted]);
   const replace = (payment) => list((before) => {
     if (before.asked !== asked) return before; // it is of another list
     const isThere = before.payments.some((one) => one.ID === payment.ID);
@@ -188,8 +188,8 @@ function Search({ query }) {
     sent.current = typed.trim();
     location.replace(address("sales", { ...parse(location.hash).query, search: sent.current })); // the day may be another by now
   };
-  useEffect(() => { if (asked !== sent.current) type(sent.current = asked); }, [asked]); // somebody went back
-  useEffect(() => {
+  useLayoutEffect(() => { if (asked !== sent.current) type(sent.current = asked); }, [asked]); // somebody went back
+  useLayoutEffect(() => {
     if (typed.trim() === asked) return undefined;
     const timer = setTimeout(find, TYPING_MS);
     return () => clearTimeout(timer);

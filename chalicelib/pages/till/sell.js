@@ -1,7 +1,7 @@
 // Selling: goods or an amount, how they are paid, and the result. A step is an entry of the browser's history.
 import { Money } from "../kit/parts.js";
 import { address, goBack, parse } from "../kit/route.js";
-import { html, useEffect } from "../kit/view.js";
+import { html, useLayoutEffect } from "../kit/view.js";
 import { isEmpty, sumOf } from "./basket.js";
 import { Description, Lines, Tenders, payBy } from "./bill.js";
 import { Asked, Items, hold, itemsOf, listen } from "./items.js";
@@ -87,15 +87,21 @@ const Bill = (props) => html`<div class="bill">
   </div>
   <${Tenders} ...${props} isShown=${!props.isSum} />`;
 
+const hasBasket = ({ result, ...basket }) => !result && !isEmpty(basket);
+const mayPay = (basket, { view, id }) => view === "pay" && hasBasket(basket) && tenders().includes(id);
+
+// Back and Forward after the sale, another agent, or an address that somebody typed. The view may be behind the address.
+function leavePayment() {
+  const at = parse(location.hash);
+  const isWrong = at.view === "pay" && !mayPay(sale(), at) && (!hasBasket(sale()) || till().features);
+  if (isWrong) location.replace(address("sell"));
+}
+
 export function Sell({ state, route }) {
   const shown = useSale();
   const { currency, digits } = currencyOf(state);
-  const hasBasket = !shown.result && !isEmpty(shown);
-  const isPaying = route.view === "pay" && hasBasket && tenders().includes(route.id);
-  useEffect(() => { // Back and Forward after the sale, another agent, or an address that somebody typed
-    const isWrong = !isPaying && (!hasBasket || state.features);
-    if (isWrong && parse(location.hash).view === "pay") location.replace(address("sell"));
-  }, [isPaying, hasBasket, state.features]);
+  const isPaying = mayPay(shown, route);
+  useLayoutEffect(leavePayment);
   if (state.session.me.IsSystemUser) return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
   if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
   if (digits === undefined) return html`<p class="loading" role="status">${state.isOnline ? texts.loading : texts.onlyOnline}</p>`; // an earlier version did not store it

@@ -1,5 +1,5 @@
 // A field to sign in with a finger, a pen or a mouse. The signature is a PNG picture in base64, as the interface takes it.
-import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { texts } from "texts";
 
 const SIZE = { width: 600, height: 200 };
@@ -18,7 +18,7 @@ function Pad({ picture, onDrawn }) {
     pen().fillStyle = "#fff";
     pen().fillRect(0, 0, SIZE.width, SIZE.height);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     clear();
     Object.assign(pen(), { lineWidth: 4, lineCap: "round", lineJoin: "round", strokeStyle: "#000" });
     if (!picture) return;

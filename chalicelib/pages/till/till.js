@@ -2,7 +2,7 @@
 import { exchange, expired } from "../kit/api.js";
 import { dayInZone } from "../kit/dates.js";
 import { begin, end } from "../kit/session.js";
-import { useEffect, useState } from "../kit/view.js";
+import { useLayoutEffect, useState } from "../kit/view.js";
 import { Means, State, allowed, meaning } from "./rules.js";
 import { Queue } from "./queue.js";
 import { Store, isWaiting } from "./store.js";
@@ -29,7 +29,7 @@ function set(changes) {
 
 export function useTill() {
   const [shown, show] = useState(state);
-  useEffect(() => {
+  useLayoutEffect(() => {
     listeners.add(show);
     show(state);
     return () => listeners.delete(show);
