@@ -38,7 +38,7 @@ const ANSWERS = {
 class Post {
   #held = [];
   isHolding = false;
-  only = /./; // the paths whose answers are held
+  only = /./; // the paths and reads of the storage whose answers are held
   isBroken = false; // nothing can be read from the storage
 
   constructor(tab) {
@@ -52,7 +52,7 @@ class Post {
       prototype[name] = function brought(...given) {
         const answer = post.isBroken ? Promise.reject(new Error("broken")) : read.apply(this, given);
         answer.catch(() => {}); // it may be held
-        return post.#bring(answer);
+        return post.only.test(name) ? post.#bring(answer) : answer;
       };
     }
     const post = this;
@@ -125,6 +125,8 @@ const CARDS = {
 };
 
 const PARKED = aSale({ state: "parked", queued: 1, reason: { code: 202 } });
+const WAITING = aSale({ state: "waiting", queued: 1, request: { BasicTran: { ID: aSale().id } } });
+const SENT = { "payment/submit": async ({ body }) => { await new Promise(setImmediate); step += 1; return { TransactionID: body.BasicTran.ID, Transaction: { Invoice: "1" } }; } };
 // What is stored of a sale changes, and the views hear of it.
 const stored = (changes) => [(tab) => { tab.load("till/till.js").change(PAID.id, changes); }, 0.3];
 const broken = (isBroken) => (tab) => { tab.post.isBroken = isBroken; };
@@ -138,7 +140,7 @@ const PRICES = { "merchant/pricelist": ({ path }) => ({ PriceList: { Version: st
 const day = (name) => ({ day: `2026-11-${name}` });
 
 // The way to a view, and the steps. `like`: other steps that end alike, for somebody who left before the answer; the service's
-// facts stand still then. `only`: the paths whose answers are held. `seconds` pass at the end.
+// facts stand still then. `only`: the paths and reads that are held. `seconds` pass at the end.
 const CASES = {
   "days of a report": { open: at("#/day-report"), steps: ["#/day-report?day=2026-11-20", "#/day-report?day=2026-11-19"] },
   "weeks": { open: at("#/week"), steps: ["#/week?day=2026-11-20", "#/week?day=2026-11-19"] },
@@ -188,6 +190,7 @@ const CASES = {
   "a sale that is returned before another day is chosen": { open: till("#/sales"), way: ["Return…"], steps: [submit, day(20)] },
   "the day of a cashier and the day before": { open: till("#/day"), steps: [day(22), day(21)] },
   "a count of the drawer, and another day": { open: till("#/day"), way: [{ Counted: "5" }], steps: [submit, day(22)] },
+  "the day while a sale is sent": { open: till("#/day", { sales: [WAITING], isOnline: false, answers: { ...SENT, "report/drawer": { Drawer: DRAWER } } }), steps: [online, 1], like: [online, 1], only: /report/ },
   "linked cards without and with connection": { open: till("", { answers: CARDS }), way: ["Tea R 25.00", "Linked card"], steps: [offline, online] },
 };
 

@@ -94,7 +94,11 @@ export function MyDay({ state, query }) {
   const today = todayOf(state);
   const day = shownDay(query, today);
   const loaded = useLoaded(() => load(day, agent), `${day} ${agent}`);
-  useLayoutEffect(() => { if (state.isOnline && !loaded.isLoading) loaded.reload({ isQuiet: Boolean(loaded.data) }); }, [state.isOnline, state.waiting]);
+  const isOpen = useRef(false);
+  useLayoutEffect(() => {
+    if (isOpen.current && state.isOnline) loaded.reload({ isQuiet: Boolean(loaded.data) });
+    isOpen.current = true; // the view has begun its first load
+  }, [state.isOnline, state.waiting]);
   return html`<section class="day">
     <h1>${texts.day}</h1>
     <div class="asked"><${DayField} view="day" query=${query} day=${day} today=${today} /><button type="button" disabled=${!loaded.data} onClick=${() => print()}>${texts.list.print}</button></div>
