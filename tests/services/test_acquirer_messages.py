@@ -15,8 +15,10 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
     UnusableAnswerError,
 )
+from chalicelib.domain.business_days import to_local
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
@@ -76,6 +78,18 @@ def test_no_two_messages_of_a_terminal_have_one_number(till: Till, host: Host) -
     sent = [one.message for one in host.purchases] + [one.message for one in host.reversals]
     assert len({message.trace.stan for message in sent if message}) == 10
     assert len({message.rrn for message in sent if message}) == 10
+
+
+@pytest.mark.parametrize(("mode", "is_of_payment"), [(ReverseMode.CANCEL_CNP, True), (ReverseMode.RETURN_CNP, False)])
+def test_a_cancel_has_the_local_time_of_its_payment_and_a_return_its_own(
+    till: Till, host: Host, mode: ReverseMode, *, is_of_payment: bool
+) -> None:
+    payment = till.pay(a_card_body())
+    reversal = till.give_back(payment, NOW + 5 * MINUTE, ReverseMode=int(mode))
+
+    made_at = (payment if is_of_payment else reversal).created_at
+    assert payment.created_at < reversal.created_at
+    assert [one.message and one.message.local_time for one in host.reversals] == [to_local(made_at, till.merchant.gmt)]
 
 
 def test_the_numbers_of_new_tables_are_not_those_of_the_tables_before(host: Host, monkeypatch: Patch) -> None:

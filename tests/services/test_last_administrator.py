@@ -44,8 +44,11 @@ def _is_active_administrator(account: Account) -> bool:
     return is_administrator(stored) and stored.state == 1
 
 
-def _remaining(number: int, by_caller: Way, by_other: Way, *, is_block: bool) -> int | None:
-    """Return how many of two remain when the other ends the caller before a call; None when there is no such call."""
+def _remaining(number: int, by_caller: Way, by_other: Way, *, is_block: bool, is_self: bool) -> int | None:
+    """Return how many of two remain when both end each other, or themselves, the other one before a call of the caller.
+
+    None when there is no such call.
+    """
     home = a_stored_merchant()
     change = {"State": 0} if is_block else {"BranchesActions": [{"BranchID": home.id, "Actions": []}]}
     caller, other = (an_account(Right.ADMINISTRATOR, merchant=home) for _ in range(2))
@@ -54,20 +57,24 @@ def _remaining(number: int, by_caller: Way, by_other: Way, *, is_block: bool) ->
     def interrupt(when: str, _: str) -> None:
         if when == "before" and next(calls) == number:
             with suppress(ServiceError):
-                by_other(other, caller, change)
+                by_other(other, other if is_self else caller, change)
 
     with hooked(interrupt), suppress(ServiceError):
-        by_caller(caller, other, change)
+        by_caller(caller, caller if is_self else other, change)
     return None if next(calls) <= number else sum(map(_is_active_administrator, (caller, other)))
 
 
 @pytest.mark.parametrize("by_other", [_one_by_one, _in_bulk])
 @pytest.mark.parametrize("by_caller", [_one_by_one, _in_bulk])
-@pytest.mark.parametrize("is_block", [True, False], ids=["block", "right"])
-def test_of_two_administrators_that_end_each_other_at_any_moment_one_remains(
-    by_caller: Way, by_other: Way, *, is_block: bool
+@pytest.mark.parametrize(
+    ("is_block", "is_self"),
+    [(True, False), (False, False), (True, True)],  # nobody changes her own rights
+    ids=["block each other", "take each other's right", "block themselves"],
+)
+def test_of_two_administrators_that_are_ended_at_any_moment_one_remains(
+    by_caller: Way, by_other: Way, *, is_block: bool, is_self: bool
 ) -> None:
-    end = partial(_remaining, by_caller=by_caller, by_other=by_other, is_block=is_block)
+    end = partial(_remaining, by_caller=by_caller, by_other=by_other, is_block=is_block, is_self=is_self)
     remaining = list(takewhile(lambda one: one is not None, map(end, count(1))))
 
     assert len(remaining) >= 2

@@ -1,7 +1,7 @@
 """Card payments below HTTP, at times the test chooses."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep
@@ -18,7 +18,7 @@ from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from chalicelib.web import refuse
 from tests.support.builders import PNG, image
-from tests.support.cards import PAN, a_card_body
+from tests.support.cards import PAN, a_card, a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, hooked
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
@@ -126,6 +126,28 @@ def test_a_card_that_has_expired_since_is_still_answered_with_what_is_stored() -
     first = till.pay(body)
 
     assert till.submit(body, NOW + timedelta(days=60)) == (first, True)
+
+
+@pytest.mark.parametrize("gmt", [None, -12, 0, 14])
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_card_is_good_for_the_merchants_month_in_whatever_zone_a_request_is(
+    gmt: int | None, *, is_linked: bool
+) -> None:
+    till = a_till()
+    next_month = datetime(NOW.year, NOW.month + 1, 1, tzinfo=UTC) - timedelta(hours=till.merchant.gmt)
+    exp = f"{NOW:%m%y}"
+    data = {"CardInputMode": 1, "CardDataInput": {"PAN": PAN, "EXP": exp}}
+    card = {"CardInputMode": 2, "LinkedCardId": till.link(a_card(exp=exp)).id} if is_linked else data
+    kind = InputType.LINKED_CARD if is_linked else InputType.MANUAL_ENTRY
+    zone: dict[str, Any] = {} if gmt is None else {"GMT": gmt}
+
+    def body() -> dict[str, Any]:
+        return a_card_body(basic={"InputType": int(kind)}, Card=card, **zone)
+
+    assert till.pay(body(), next_month - SECOND).phase is Phase.APPROVED
+    assert refusal(till, body(), next_month).error is (
+        ErrorCode.CARD_NOT_FOUND if is_linked else ErrorCode.VALIDATION_FAILED
+    )
 
 
 def test_nothing_of_the_card_but_its_face_is_in_the_record() -> None:
