@@ -227,6 +227,7 @@ def _offline(value: bool | None, *, inherited: bool | None = None) -> MobileSett
     changes=st.lists(st.tuples(st.booleans(), OFFLINE_CHANGES), max_size=8),
 )
 @example(MobileSettings(features=Features(accept_cash=True)), _offline(value=True), [(False, _offline(value=False))])
+@example(_offline(value=False, inherited=True), _offline(value=True), [(False, _offline(value=False))])
 def test_an_offline_sale_that_was_allowed_when_it_was_taken_is_allowed_for_ever(
     own: MobileSettings | None, above: MobileSettings | None, changes: list[tuple[bool, MobileSettings]]
 ) -> None:

@@ -395,6 +395,17 @@ test("9. Where the browser may delete, at most 5,000.00 waits, and only sales wi
   assert.equal((await device.sell({ minor: 900_000 })).state, "waiting");
 });
 
+test("9. A parked sale counts against the limit too", async () => {
+  const device = await aDevice();
+  device.isPersistent = false;
+  await device.sell({ minor: 300_000, description: "poison", isOnline: false });
+  await device.wait(1);
+  assert.deepEqual(await statesOf(device), ["parked"]);
+
+  assert.equal((await device.sell({ minor: 200_001, isOnline: false })).refused.why, "limit");
+  assert.equal((await device.sell({ minor: 200_000, isOnline: false })).refused, undefined);
+});
+
 test("9. A connection to the database that broke is opened again", async () => {
   const device = await aDevice();
   const { open } = device.factory;
