@@ -22,6 +22,14 @@ from tests.support.http import get, post
 from tests.support.transactions import a_body
 
 SUBMIT = "**/api/v1/payment/submit"
+NOTHING_WAITS = """() => new Promise((resolve) => {
+  const opened = indexedDB.open("payments.till");
+  opened.onsuccess = () => {
+    const asked = opened.result.transaction("sales").objectStore("sales").getAll();
+    opened.result.close();
+    asked.onsuccess = () => resolve(!asked.result.some(({ state }) => state === "waiting"));
+  };
+})"""
 EVERY_TENDER = Features(
     accept_cash=True, accept_prepaid=True, accept_credit=True, accept_outer_card=True, offline=True, auto_login=True
 )
@@ -143,6 +151,7 @@ class Till:
         return self.page.locator("[data-sale-id]")
 
     def wait_until_sent(self) -> None:
+        self.page.wait_for_function(NOTHING_WAITS)  # the number on the page may be that of a moment ago
         expect(self.shown("waiting")).to_have_text("0")
 
 
