@@ -1,7 +1,7 @@
 // Dialogs: their frame, their actions, and a question before an action.
 import { Failure } from "./parts.js";
 import { texts } from "texts";
-import { html, useLayoutEffect, useId, useRef, useState } from "./view.js";
+import { html, useId, useLayoutEffect, useRef, useState } from "./view.js";
 
 // A modal dialog: the browser keeps the focus inside. At the end the dialog gives the focus back to its opener, or to
 // the view if the opener is gone, because the browser does not. `onClose` also runs for Escape, unless the dialog may

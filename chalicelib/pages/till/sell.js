@@ -87,7 +87,7 @@ const Bill = (props) => html`<div class="bill">
   </div>
   <${Tenders} ...${props} isShown=${!props.isSum} />`;
 
-const hasBasket = ({ result, ...basket }) => !result && !isEmpty(basket);
+const hasBasket = (one) => !one.result && !isEmpty(one);
 const mayPay = (basket, { view, id }) => view === "pay" && hasBasket(basket) && tenders().includes(id);
 
 // Back and Forward after the sale, another agent, or an address that somebody typed. The view may be behind the address.
