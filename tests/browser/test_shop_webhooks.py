@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, expect
 
-from infra.listen import problem_of
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
 from tests.browser.test_shop_returns import carried_out_without_an_answer
 from tests.support import events
 from tests.support.events import a_stored_event
 from tests.support.http import post
-from tests.support.receivers import Call, Receiver, a_receiver
+from tests.support.receivers import Call, Receiver, a_receiver, problem_of
 
 SCRIPT = "<script>document.title='run'</script>"
 

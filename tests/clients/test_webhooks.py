@@ -14,11 +14,10 @@ import pytest
 
 from chalicelib.domain.webhooks import new_secret
 from chalicelib.gateways import webhooks
-from infra.listen import problem_of
 from infra.reference import ROOT
 from tests.clients.tools import ENGINES, needs
 from tests.support.events import SECRET
-from tests.support.receivers import Call, a_receiver
+from tests.support.receivers import Call, a_receiver, problem_of
 
 pytestmark = pytest.mark.usefixtures("moto")
 

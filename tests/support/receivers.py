@@ -1,12 +1,18 @@
-"""Receivers of webhooks on this machine: what they got, and the answers a test chooses."""
+"""Receivers of webhooks on this machine: their calls, the answers a test chooses, and the check of a signature."""
 
+import base64
 import contextlib
+import hashlib
+import hmac
 import http.server
 import json
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+TOLERANCE_SECONDS = 300  # difference of a timestamp: as in the published packages
 
 
 @dataclass(frozen=True)
@@ -73,3 +79,17 @@ def a_receiver(answer: Answer = lambda _: 200, *, port: int = 0, body: bytes = b
         thread.start()
         yield receiver
         server.shutdown()
+
+
+def problem_of(secret: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> str | None:
+    """Check a request as Standard Webhooks does. Return its problem, or None if it is genuine and recent."""
+    event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not timestamp.isdecimal() or abs((now or time.time()) - int(timestamp)) > TOLERANCE_SECONDS:
+        return "its timestamp is not of now"
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    digest = hmac.new(key, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    expected = f"v1,{base64.b64encode(digest).decode()}"
+    given = headers.get("webhook-signature", "").split(" ")
+    if not any(hmac.compare_digest(expected.encode(), one.encode()) for one in given):
+        return "its signature is wrong"
+    return None

@@ -12,13 +12,12 @@ import pytest
 
 from chalicelib.services import payment_sweep
 from infra.deployed import measure, stage
-from infra.listen import problem_of
 from tests.support.builders import PASSWORD, a_shop, a_webhook, an_email
 from tests.support.deployment import Deployed, served, until
 from tests.support.events import forget
 from tests.support.http import OTHER_TILL, TILL, Reply, call, get, post
 from tests.support.receipts import mails
-from tests.support.receivers import a_receiver
+from tests.support.receivers import a_receiver, problem_of
 from tests.support.tills import is_charged, kept
 from tests.support.transactions import a_body, a_guid
 
