@@ -15,7 +15,7 @@ MAY_IMPORT = {
     for room, rooms in ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 }
 BOTO3_ROOMS = {"gateways"}
-CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 43
+CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 21
 BOTO3_MODULES = {"chalicelib.aws.client", "chalicelib.aws.endpoints"}
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 

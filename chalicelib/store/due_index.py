@@ -30,7 +30,7 @@ from chalicelib.store.table import (
     write_one,
 )
 
-LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment needs two; see decision 19 before reducing this
+LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment needs two; see decision 6 before reducing this
 NO_ACQUIRER = "none"  # the lane of transactions without an acquirer
 PAGE = 100
 

@@ -367,7 +367,7 @@ def _order(act: Act) -> tuple[object, ...]:
 def _wish(seen: Seen, asked: list[Seen], scenario: Scenario) -> tuple[object, ...]:
     """Return what a request for a reversal has in common with those that are the same reversal.
 
-    Without a key or an ID, a request equal to the till's latest one within two minutes repeats it (decision 12).
+    Without a key or an ID, a request equal to the till's latest one within two minutes repeats it (decision 2).
     """
     facts = seen.act.facts
     if facts.get("named", "nothing") in {"id", "key"}:

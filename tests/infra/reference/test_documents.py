@@ -37,16 +37,6 @@ def test_the_list_of_decisions_has_every_decision_with_its_number_and_title() ->
     assert len(listed) == len(titles)
 
 
-def test_each_number_of_a_decision_is_listed_or_leads_to_a_listed_one() -> None:
-    text = (DECISIONS / "README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^- \[(\d{4})\]", text, re.MULTILINE)
-    merged = re.findall(r"^\| (\d{4}.*) \| (\d{4}) \|$", text, re.MULTILINE)
-    earlier = {number for numbers, _ in merged for number in re.findall(r"\d{4}", numbers)}
-
-    assert {now for _, now in merged} <= set(listed)
-    assert sorted([*listed, *earlier]) == [f"{number:04d}" for number in range(1, len(listed) + len(earlier) + 1)]
-
-
 @pytest.mark.parametrize("decision", sorted(DECISIONS.glob("0*.md")), ids=lambda decision: decision.stem)
 def test_a_decision_has_its_date_context_decision_and_consequences(decision: Path) -> None:
     text = decision.read_text(encoding="utf-8")
