@@ -1,6 +1,5 @@
 """An agent: the account (POS user) that takes payments on a terminal, and its login."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
 from chalicelib.domain.secret import Secret
@@ -43,9 +42,6 @@ class MobileSettings(Record):
     barcode_scanner: bool | None = None
 
 
-Moments = Mapping[str, datetime]  # by the name of a feature
-
-
 class PrinterSettings(Record):
     """The receipt printer: ID and code of an entry of the stage's catalogue."""
 
@@ -85,7 +81,6 @@ class Agent(Record):
     tax_id: str | None = None
     user_kind_id: int | None = None
     mobile_settings: MobileSettings | None = None
-    switched_off: Moments | None = None  # when an update of the agent switched a feature of offline sales off for it
     printer: PrinterSettings | None = None
     printer_settings: str | None = None  # JSON text, as sent
     server_fiscalization: str | None = None  # JSON text, as sent

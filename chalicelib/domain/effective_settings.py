@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace
-from datetime import datetime
 from typing import TypeVar
 
-from chalicelib.domain.agent import Agent, Features, MobileSettings, Moments, PrinterSettings
+from chalicelib.domain.agent import Agent, Features, MobileSettings, PrinterSettings
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import KINDS, InputType
@@ -54,43 +53,6 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
     in_force = _first_set(*(layer for layer in (agent, merchant) if layer), DEFAULTS)
     features = replace(_first_set(*layers), inherited=inherits, barcode_scanner=in_force.barcode_scanner)
     return replace(in_force, features=features, allow_credit_voucher_reverses=0)
-
-
-# The features that an offline sale needs: Offline, and the feature of its kind.
-OFFLINE_SALES = ("offline", *(kind.feature for kind in KINDS.values() if kind.acquirer))
-
-
-def on_until(feature: str, agent: Agent | None, merchant: Merchant, now: datetime) -> datetime | None:
-    """Return `now` if a feature of offline sales is on, else when it was last switched off; None if it never was on.
-
-    The merchant's moment counts for an agent that follows its merchant. None as the agent means any such agent.
-    """
-    settings = agent.mobile_settings if agent else None
-    own = (settings and settings.features) or NO_FEATURES
-    in_force = effective(settings, merchant.mobile_settings).features or NO_FEATURES
-    if getattr(in_force, feature):
-        return now
-    follows = in_force.inherited or getattr(own, feature) is None
-    records = ((agent, merchant) if follows else (agent,)) if agent else (merchant,)
-    moments = [one.switched_off or {} for one in records]
-    return max((one[feature] for one in moments if feature in one), default=None)
-
-
-def was_on(feature: str, agent: Agent, merchant: Merchant, at: datetime) -> bool:
-    """Return whether a feature of offline sales that is off was switched off after the time `at`."""
-    ended = on_until(feature, agent, merchant, at)
-    return ended is not None and at < ended
-
-
-def switched_off(agent: Agent | None, merchant: Merchant, after: MobileSettings, now: datetime) -> Moments | None:
-    """Return when each feature of offline sales that is off was switched off, for the record that an update changes.
-
-    `agent` and `merchant` are the records before the update, `after` are the settings in force after it. Moments are
-    whole seconds, as the times of sales are.
-    """
-    off = [name for name in OFFLINE_SALES if not is_enabled(name, after)]
-    ended = ((name, on_until(name, agent, merchant, now)) for name in off)
-    return {name: at.replace(microsecond=0) for name, at in ended if at} or None
 
 
 def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:

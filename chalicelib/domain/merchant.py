@@ -5,7 +5,7 @@ from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.domain.agent import ACTIVE, MobileSettings, Moments, PrinterSettings
+from chalicelib.domain.agent import ACTIVE, MobileSettings, PrinterSettings
 from chalicelib.domain.business_days import ZONE
 from chalicelib.domain.money import Currency
 from chalicelib.domain.price_list import Tax
@@ -91,7 +91,6 @@ class Merchant(Record):
     client_importance: int | None = None
     client_type: int | None = None
     mobile_settings: MobileSettings | None = None
-    switched_off: Moments | None = None  # when an update of the merchant switched a feature of offline sales off
     printer: PrinterSettings | None = None
     sbp: str | None = None  # JSON text, as sent
     currency_id: str | None = None  # alpha-3: the currency of its country

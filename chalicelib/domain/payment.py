@@ -17,7 +17,7 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
-from chalicelib.domain.effective_settings import effective, is_enabled, was_on
+from chalicelib.domain.effective_settings import effective, is_enabled
 from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
@@ -138,23 +138,23 @@ def fingerprint(order: PaymentOrder, agent_id: int) -> str:
     return f"{mark}{dot}{fingerprint_of(*content)}"
 
 
+def features_off(order: PaymentOrder, agent: Agent, merchant: Merchant) -> list[str]:
+    """Return the features that the payment needs and the agent lacks."""
+    in_force = effective(agent.mobile_settings, merchant.mobile_settings)
+    needed = [KINDS[order.input_type].feature, *(["offline"] if order.offline else [])]
+    return [feature for feature in needed if not is_enabled(feature, in_force)]
+
+
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
     """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312).
 
-    An offline payment is allowed if its features were on when the till took it.
+    An offline sale without an acquirer is allowed, because the customer has paid.
     """
     kind = KINDS[order.input_type]
-    in_force = effective(agent.mobile_settings, merchant.mobile_settings)
-    paid = _paid(order, merchant) if kind.acquirer else None
-
-    def is_allowed(feature: str) -> bool:
-        return is_enabled(feature, in_force) or (paid is not None and was_on(feature, agent, merchant, paid))
-
-    if not is_allowed(kind.feature):
+    was_paid = order.offline and not kind.needs_acquirer
+    if not was_paid and kind.feature in features_off(order, agent, merchant):
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
-    if order.offline and not is_allowed("offline"):
-        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Offline payments are not enabled for the agent.")
     if kind.needs_acquirer and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)

@@ -11,7 +11,7 @@ from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
-from chalicelib.domain.effective_settings import effective, may_be_remembered, merge_settings, switched_off
+from chalicelib.domain.effective_settings import may_be_remembered, merge_settings
 from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -97,7 +97,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         check_same_as_path("id", body.id, pos_id)
         resolved = _resolve_references(body, merchant_id, admitted)
 
-        after = _next_version(before, body, resolved, merchant, now)
+        after = _next_version(before, body, resolved)
         login = _login_change(body, before, after)
         checks = _checks_of_administrator(admitted.agent, before, after, {pos_id})
         ended = _ended_sessions(body, before, now)
@@ -212,18 +212,14 @@ def _resolve_references(
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
-def _next_version(
-    before: Agent, body: UpdateAgent, resolved: dict[str, Any], merchant: Merchant, now: datetime
-) -> Agent:
+def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) -> Agent:
     """Return the next version of the agent, with a new credential version if a credential or the state changes."""
     fields = body.record_fields() | resolved | pictures.store_picture(body.image, f"agents/{before.id}")
     if body.secret_key:
         fields["secret_key_sealed"] = seal(body.secret_key, before.id)
     if requested := body.mobile_settings:
         stored = before.mobile_settings
-        changed = merge_settings(stored, requested.to_domain(), requested.reset_fields())
-        in_force = effective(changed, merchant.mobile_settings)
-        fields |= {"mobile_settings": changed, "switched_off": switched_off(before, merchant, in_force, now)}
+        fields["mobile_settings"] = merge_settings(stored, requested.to_domain(), requested.reset_fields())
     after = replace(before, version=before.version + 1, **fields)
     ends_all = body.end_sessions is True
     ends_credentials = body.password or body.secret_key or ends_all or after.state != before.state

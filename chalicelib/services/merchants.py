@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import BLOCKED, Caller, MobileSettings
-from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
+from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
@@ -55,7 +55,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
         check_same_as_path("id", body.id, merchant_id)
         terminal_id = merchants.only_terminal(merchant_id)
 
-        after = replace(before, version=before.version + 1, **_changes(body, before, now))
+        after = replace(before, version=before.version + 1, **_changes(body, before))
 
         if changed_fields(before, after):
             merchants.change(before, after, Act("update", caller.agent_id, now))
@@ -85,7 +85,7 @@ def _new_groups() -> tuple[TerminalGroup, ...]:
     return tuple(TerminalGroup(number, code) for number, code in zip(numbers, GROUPS, strict=True))
 
 
-def _changes(body: UpdateMerchant, before: Merchant, now: datetime) -> dict[str, Any]:
+def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
     """Return the changed fields of the merchant's record, and store a new picture."""
     stored = before.mobile_settings
     if requested := body.mobile_settings:
@@ -93,10 +93,8 @@ def _changes(body: UpdateMerchant, before: Merchant, now: datetime) -> dict[str,
     if body.barcode_scanner is not None:
         stored = merge_settings(stored, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
-    moments = switched_off(None, before, effective(None, stored), now)
     currency = before.currency_id or currency_of_country(before.country_code)  # older versions knew fewer countries
-    known = {"mobile_settings": stored, "switched_off": moments, "currency_id": currency}
-    return {**body.record_fields(), **known, **picture}
+    return {**body.record_fields(), "mobile_settings": stored, "currency_id": currency, **picture}
 
 
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal

@@ -108,19 +108,19 @@ def _take_without_acquirer(
     except AlreadyExistsError:
         return replay_first(order.id, _repeatable(order, loaded), now), True
     if transaction.date is not None:
-        _log_offline(transaction, transaction.date)
+        _log_offline(transaction, transaction.date, payment.features_off(order, till.agent, till.merchant))
     return transaction, False
 
 
-def _log_offline(transaction: Transaction, taken_at: datetime) -> None:
-    """Log one line about an offline sale, with the time it waited. It is negative if the till's clock is fast."""
-    log(
-        "offline_sale",
-        transaction=transaction.id,
-        merchant=transaction.client_id,
-        agent=transaction.agent.id,
-        waited_seconds=int((transaction.created_at - taken_at).total_seconds()),
-    )
+def _log_offline(sale: Transaction, taken_at: datetime, features_off: list[str]) -> None:
+    """Log one line about an offline sale, with the time it waited, and one if features that it needs are off.
+
+    The time is negative if the till's clock is fast.
+    """
+    facts = {"transaction": sale.id, "merchant": sale.client_id, "agent": sale.agent.id}
+    log("offline_sale", **facts, waited_seconds=int((sale.created_at - taken_at).total_seconds()))
+    if features_off:
+        log("offline_sale_not_enabled", **facts, features=features_off)
 
 
 def _take_by_card(

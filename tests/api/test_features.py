@@ -1,21 +1,21 @@
 """Features and settings of an agent: each has an effect on payments that is shown here, or the reference says none."""
 
+import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import product
 from typing import Any
 
 import pytest
+from pydantic.alias_generators import to_snake
 
 from chalicelib.schemas.mobile_settings import FeaturesIn, MobileSettingsIn
 from infra.reference.schemas import describe_field
 from tests.support import http
-from tests.support.builders import agent_body, merchant_body, merchant_update, terminal_body
+from tests.support.builders import agent_body, merchant_body, terminal_body
 from tests.support.cards import a_card_body
 from tests.support.http import SYSTEM, TILL, Reply
 from tests.support.stored import stored_transaction
-from tests.support.transactions import a_body, a_guid
+from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
 KEY = "a secret key of some length"
@@ -37,9 +37,8 @@ FEATURES: dict[str, tuple[bool, Callable[[], dict[str, Any]], tuple[int, int]]] 
     "AcceptPrepaid": (False, a_kind(8, "PREPAID"), (200, 0)),
     "AcceptCredit": (False, a_kind(9, "CREDIT"), (200, 0)),
     "AcceptOuterCard": (False, a_kind(7, "OUTERCARD"), (200, 0)),
-    "Offline": (False, lambda: a_body(OfflineTran={"OfflineMode": True}), (200, 0)),
 }
-HAVE_AN_EFFECT = {*FEATURES, "Inherited", "AutoLogin"}
+HAVE_AN_EFFECT = {*FEATURES, "Offline", "Inherited", "AutoLogin"}
 OFF = (403, 311)
 
 
@@ -58,12 +57,9 @@ class Till:
         self.path = f"merchant/{number}"
         self.id: int = self._made(f"{self.path}/pos/list", {"Email": body["Email"]})["PosList"][0]["ID"]
 
-    def update(self, changes: dict[str, Any], *, of_merchant: bool) -> None:
-        """Change the merchant or the agent."""
-        if of_merchant:
-            self._made(f"{self.path}/update", merchant_update(Image=None, **changes))
-        else:
-            self._made(f"{self.path}/pos/{self.id}/update", changes)
+    def update(self, changes: dict[str, Any]) -> None:
+        """Change the agent."""
+        self._made(f"{self.path}/pos/{self.id}/update", changes)
 
     def _made(self, path: str, body: dict[str, Any]) -> Any:
         reply = http.post(self.stage, f"/api/v1/{path}", body, SYSTEM)
@@ -117,63 +113,59 @@ def test_a_payment_that_is_not_offline_needs_no_feature_for_it(stage: str) -> No
     assert till.pay(a_body(OfflineTran={"OfflineMode": False, "Paid": "x"})).error == (200, 0)
 
 
-def test_a_repeated_offline_payment_is_answered_when_offline_was_switched_off(stage: str) -> None:
-    till = Till(stage, features(Offline=True), None)
-    body = a_body(OfflineTran={"OfflineMode": True})
-    first = till.pay(body)
-    client_id, pos_id = (first.body["Transaction"][name] for name in ("ClientID", "PosID"))
-    path = f"/api/v1/merchant/{client_id}/pos/{pos_id}/update"
-    assert http.post(stage, path, {"MobileSettings": features(Offline=False)}, SYSTEM).error == (200, 0)
-
-    assert till.pay(body).headers["Idempotent-Replayed"] == "true"
-    assert till.pay({**body, "BasicTran": {**body["BasicTran"], "ID": a_guid()}}).error == OFF
+OFFLINE_KINDS = {  # InputType and acquirer by feature
+    "AcceptCash": (10, "CASH"),
+    "AcceptPrepaid": (8, "PREPAID"),
+    "AcceptCredit": (9, "CREDIT"),
+    "AcceptOuterCard": (7, "OUTERCARD"),
+}
 
 
-def offline(hours_ago: float, input_type: int, acquirer: str, gmt: int = 2) -> dict[str, Any]:
-    """Return a sale that a till took so long ago, by the clock of its zone."""
-    paid = datetime.now(UTC) + timedelta(hours=gmt - hours_ago)
-    body = a_kind(input_type, acquirer)()
-    body["BasicTran"]["OfflineTran"] = {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}"}
-    return {**body, "GMT": gmt}
+def offline(name: str) -> dict[str, Any]:
+    """Return an offline sale of the kind of a feature."""
+    body = a_kind(*OFFLINE_KINDS[name])()
+    body["BasicTran"]["OfflineTran"] = {"OfflineMode": True}
+    return body
 
 
-@pytest.mark.parametrize("of_merchant", [False, True])
-@pytest.mark.parametrize("name", ["Offline", "AcceptPrepaid"])
-def test_a_sale_taken_before_its_feature_was_switched_off_is_allowed(
+@pytest.mark.parametrize("name", OFFLINE_KINDS)
+@pytest.mark.parametrize("is_offline_on", [True, False])
+def test_an_offline_sale_is_taken_and_logged_once_when_its_features_are_off(
     stage: str,
+    capsys: pytest.CaptureFixture[str],
     name: str,
-    of_merchant: bool,  # noqa: FBT001  a parameter of the test
+    is_offline_on: bool,  # noqa: FBT001  a parameter of the test
 ) -> None:
-    both = features(Offline=True, AcceptPrepaid=True)
-    till = Till(stage, both if of_merchant else None, None if of_merchant else both)
-    sale = partial(offline, input_type=8, acquirer="PREPAID")
-    assert till.pay(sale(1)).error == (200, 0)
+    till = Till(stage, features(**{name: False}), features(Offline=is_offline_on))
+    sale = offline(name)
+    taken, again, online = (till.pay(body) for body in (sale, sale, a_kind(*OFFLINE_KINDS[name])()))
 
-    till.update({"MobileSettings": features(**{name: False})}, of_merchant=of_merchant)
-
-    assert [till.pay(sale(hours)).error for hours in (0, -1)] == [OFF, OFF]
-    assert [till.pay(sale(1, gmt=gmt)).error for gmt in (-5, 2, 14)] == [(200, 0)] * 3
-    assert till.pay(sale(9000)).error == (400, 202), "older than a year"
-    online = {**a_kind(8, "PREPAID")(), "GMT": 2}
-    assert till.pay(online).error == (OFF if name == "AcceptPrepaid" else (200, 0))
-
-    till.update({"MobileSettings": features(**{name: True})}, of_merchant=of_merchant)
-
-    assert till.pay(sale(0)).error == (200, 0)
+    assert (taken.error, again.error, online.error) == ((200, 0), (200, 0), OFF)
+    [line] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "not_enabled" in line]
+    shown = taken.body["Transaction"]
+    facts = {"transaction": shown["ID"], "merchant": shown["ClientID"], "agent": shown["PosID"]}
+    off = [to_snake(name), *([] if is_offline_on else ["offline"])]
+    assert line == {"event": "offline_sale_not_enabled", "stage": "local", **facts, "features": off}
 
 
-def test_a_blocked_agent_is_refused_whatever_was_allowed_when_it_sold(stage: str) -> None:
+def test_an_offline_sale_whose_features_are_on_is_not_logged_as_disabled(
+    stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Till(stage, None, features(Offline=True)).pay(offline("AcceptCash")).error == (200, 0)
+    assert "not_enabled" not in capsys.readouterr().out
+
+
+def test_a_card_payment_needs_its_feature_whatever_it_says_of_offline(stage: str) -> None:
+    body = a_card_body(OfflineTran={"OfflineMode": True})
+
+    assert Till(stage, None, features(AcceptCards=False)).pay(body).error == OFF
+
+
+def test_a_blocked_agent_is_refused_when_it_sends_an_offline_sale(stage: str) -> None:
     till = Till(stage, None, features(Offline=True))
-    till.update({"MobileSettings": features(Offline=False), "State": 0}, of_merchant=False)
+    till.update({"State": 0})
 
-    assert till.pay(offline(1, 10, "CASH")).error == (401, 103)
-
-
-def test_a_feature_that_never_was_on_allows_no_sale_of_the_past(stage: str) -> None:
-    till = Till(stage, None, features(Offline=False))
-    till.update({"MobileSettings": features(Offline=False)}, of_merchant=False)
-
-    assert till.pay(offline(1, 10, "CASH")).error == OFF
+    assert till.pay(offline("AcceptCash")).error == (401, 103)
 
 
 def test_credit_vouchers_are_not_allowed_whatever_was_set(stage: str) -> None:

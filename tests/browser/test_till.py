@@ -440,18 +440,18 @@ def test_a_refused_sale_that_was_paid_is_parked_visibly_and_the_others_go_on(til
     till.page.context.set_offline(True)
     for figures in ("100", "200", "300"):
         till.sell_and_see("waiting", figures=figures)
-    refused = {"ErrorCode": 311, "ErrorMessage": "This kind of payment is not enabled for the agent."}
+    refused = {"ErrorCode": 315, "ErrorMessage": "The agent has no terminal."}
 
     def but_one(route: object) -> None:
         is_two = json.loads(route.request.post_data)["BasicTran"]["Amount"] == "2.00"  # type: ignore[attr-defined]
-        route.fulfill(status=403, json=refused) if is_two else route.continue_()  # type: ignore[attr-defined]
+        route.fulfill(status=409, json=refused) if is_two else route.continue_()  # type: ignore[attr-defined]
 
     till.page.route(SUBMIT, but_one)
     till.page.context.set_offline(False)
     expect(till.shown("parked")).to_have_text("1")
     till.wait_until_sent()
     parked = till.sales().and_(till.page.locator('[data-state="parked"]'))
-    expect(parked).to_contain_text("may not take this kind of payment")
+    expect(parked).to_contain_text("no terminal that may take payments")
     with till.page.expect_download() as downloaded:
         parked.get_by_role("button", name="Export").click()
     assert json.loads(downloaded.value.path().read_text())["request"]["BasicTran"]["Amount"] == "2.00"

@@ -1,8 +1,7 @@
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
@@ -13,13 +12,9 @@ from chalicelib.domain.effective_settings import (
     effective,
     effective_printer,
     merge_settings,
-    on_until,
     payment_options,
-    switched_off,
-    was_on,
 )
 from chalicelib.domain.transaction import InputType
-from tests.support.builders import a_merchant, an_agent
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name not in {"inherited", "barcode_scanner"}]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
@@ -180,103 +175,3 @@ def test_nothing_enabled_is_no_option() -> None:
 @pytest.mark.parametrize("feature", ["accept_cards", "allow_linked_cards"])
 def test_a_stage_without_a_card_acquirer_offers_no_cards(feature: str) -> None:
     assert payment_options(_with(feature), lambda _: None) == ()
-
-
-NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
-OFFLINE_CHANGES = st.builds(
-    lambda offline, inherited: MobileSettings(features=Features(offline=offline, inherited=inherited)),
-    st.none() | st.booleans(),
-    st.none() | st.booleans(),
-)
-
-
-class Account:
-    """An agent and its merchant, whose features change as updates change them."""
-
-    def __init__(self, own: MobileSettings | None = None, above: MobileSettings | None = None) -> None:
-        self.agent = an_agent(mobile_settings=own)
-        self.merchant = a_merchant(mobile_settings=above)
-
-    @property
-    def is_on(self) -> bool:
-        features = effective(self.agent.mobile_settings, self.merchant.mobile_settings).features
-        return bool(features and features.offline)
-
-    def allows(self, paid: datetime) -> bool:
-        return self.is_on or was_on("offline", self.agent, self.merchant, paid)
-
-    def change_agent(self, changes: MobileSettings, now: datetime) -> None:
-        own = merge_settings(self.agent.mobile_settings, changes)
-        moments = switched_off(self.agent, self.merchant, effective(own, self.merchant.mobile_settings), now)
-        self.agent = replace(self.agent, mobile_settings=own, switched_off=moments)
-
-    def change_merchant(self, changes: MobileSettings, now: datetime) -> None:
-        above = merge_settings(self.merchant.mobile_settings, changes)
-        moments = switched_off(None, self.merchant, effective(None, above), now)
-        self.merchant = replace(self.merchant, mobile_settings=above, switched_off=moments)
-
-
-def _offline(value: bool | None, *, inherited: bool | None = None) -> MobileSettings:  # noqa: FBT001  a value, not a flag
-    return MobileSettings(features=Features(offline=value, inherited=inherited))
-
-
-@given(
-    own=st.none() | OFFLINE_CHANGES,
-    above=st.none() | OFFLINE_CHANGES,
-    changes=st.lists(st.tuples(st.booleans(), OFFLINE_CHANGES), max_size=8),
-)
-@example(MobileSettings(features=Features(accept_cash=True)), _offline(value=True), [(False, _offline(value=False))])
-@example(_offline(value=False, inherited=True), _offline(value=True), [(False, _offline(value=False))])
-def test_an_offline_sale_that_was_allowed_when_it_was_taken_is_allowed_for_ever(
-    own: MobileSettings | None, above: MobileSettings | None, changes: list[tuple[bool, MobileSettings]]
-) -> None:
-    account = Account(own, above)
-    allowed = []
-    for number, (of_agent, change) in enumerate(changes, 1):
-        now = NOON + number * HOUR
-        if account.is_on:
-            allowed += [now - HOUR, now - HOUR / 2, now - timedelta(seconds=1)]
-        (account.change_agent if of_agent else account.change_merchant)(change, now)
-
-    assert [paid for paid in allowed if not account.allows(paid)] == []
-
-
-@given(st.lists(st.booleans(), max_size=6), st.booleans())
-def test_a_sale_taken_after_the_feature_was_switched_off_last_is_refused(
-    values: list[bool],
-    of_agent: bool,  # noqa: FBT001  hypothesis chooses it
-) -> None:
-    account = Account(above=None if of_agent else _offline(None))
-    for number, value in enumerate(values, 1):
-        (account.change_agent if of_agent else account.change_merchant)(_offline(value), NOON + number * HOUR)
-    last_off = max((n for n in range(1, len(values)) if values[n - 1] and not values[n]), default=None)
-    ended = None if last_off is None else NOON + (last_off + 1) * HOUR
-    wanted = NOON + 9 * HOUR if account.is_on else ended
-
-    assert on_until("offline", account.agent, account.merchant, NOON + 9 * HOUR) == wanted
-    if not account.is_on:
-        assert not account.allows(ended or NOON)
-
-
-def test_the_moment_is_a_whole_second_as_times_of_sales_are() -> None:
-    account = Account(own=_offline(value=True))
-    account.change_agent(_offline(value=False), NOON + timedelta(milliseconds=900))
-
-    assert not account.allows(NOON)
-    assert account.allows(NOON - timedelta(seconds=1))
-
-
-def test_a_merchants_switch_does_not_allow_a_sale_to_an_agent_that_never_followed_it() -> None:
-    account = Account(_offline(value=False), _offline(value=True))
-    account.change_merchant(_offline(value=False), NOON)
-
-    assert not account.allows(NOON - HOUR)
-
-
-@pytest.mark.parametrize("feature", ["accept_cash", "accept_prepaid", "accept_credit", "accept_outer_card"])
-def test_the_features_of_the_kinds_have_their_moments_too(feature: str) -> None:
-    agent, merchant = an_agent(mobile_settings=MobileSettings(features=Features(**{feature: True}))), a_merchant()
-    after = effective(MobileSettings(features=Features(**{feature: False})), None)
-
-    assert switched_off(agent, merchant, after, NOON) == {feature: NOON}

@@ -455,6 +455,7 @@ WRITTEN: list[tuple[set[str], Line, dict[str, int]]] = [  # who writes the line,
     ({"APIHandler"}, {"event": "messages_withheld", "messages": 3}, {"Unusual": 3}),
     ({"APIHandler"}, {"event": "offline_sale", "waited_seconds": 86_400}, {"Unusual": 2}),
     ({"APIHandler"}, {"event": "offline_sale", "waited_seconds": 86_399}, {}),
+    ({"APIHandler"}, {"event": "offline_sale_not_enabled"}, {"Unusual": 2}),
 ]
 
 
