@@ -462,7 +462,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         warnings=(),
         auto_cancel_id=None,
         erasure=None,
-        holds=frozenset(),
         claimed_at=None,
     )
     check_size(begun, original)

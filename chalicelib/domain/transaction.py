@@ -409,7 +409,6 @@ class Transaction(Record):
     host: HostFacts | None = None  # only at an acquirer without inquiries
     makes_events: bool | None = None  # its merchant's wish at the beginning; stored until the final phase
     erasure: Erasure | None = None  # of its payer's data
-    holds: frozenset[str] = frozenset()  # the references of orders that forbid the erasure
     # When somebody last claimed it to resolve it. Its own request claims it as well when no answer came.
     claimed_at: datetime | None = field(default=None, metadata={"stored_as": "asked_at"})
 

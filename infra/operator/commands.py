@@ -43,8 +43,6 @@ from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
 from infra.operator import digest_key, stage, stage_secret
-from infra.operator.court import HOLD, LIFT, court_command
-from infra.operator.court import LIST as HOLDS
 from infra.operator.digest_key import rotate_digest_command
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
@@ -69,7 +67,7 @@ REMEMBERED_MINUTES = REMEMBERED_S // 60
 ADMITTED_MINUTES = 1  # API Gateway admits the caller of an accepted header without another look
 EVER = datetime.max.replace(tzinfo=UTC)
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
-OBJECTS = "agent#17, merchant#3, terminal#9, holds"
+OBJECTS = "agent#17, merchant#3, terminal#9"
 MONTH = r"[0-9]{4}-(0[1-9]|1[0-2])"
 
 
@@ -376,24 +374,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--phone": {"help": "international, or as in the merchant's country"},
             "--merchant": {"type": int, "required": True, "help": "its ID"},
             "--yes": {"action": "store_true", "help": "erase without a question"},
-        },
-    ),
-    "court": (
-        "export transactions for a court or the police, hold them, lift a hold, list the holds",
-        court_command,
-        {
-            "action": {"choices": [EXPORT, HOLD, LIFT, HOLDS]},
-            "--reference": {"help": "of the order; needed except to list"},
-            "--transaction": {"action": "append", "metavar": "ID", "help": "more than once for several"},
-            "--merchant": {"action": "append", "type": int, "metavar": "ID", "help": "more than once for several"},
-            "--agent": {"type": int, "help": "its ID"},
-            "--terminal": {"type": int, "help": "its ID"},
-            "--from": {"dest": "begin", "help": "a day or time of the merchant, such as 2026-03-14T09:30"},
-            "--to": {"dest": "end", "help": "the same; a day is included, a time is not"},
-            "--card": {"action": "store_true", "help": "only of a card, whose number is asked for"},
-            "--email": {"help": "of the payer"},
-            "--phone": {"help": "of the payer"},
-            "--until": {"help": "the last day of a hold; without it, until it is lifted"},
         },
     ),
     "audit": (

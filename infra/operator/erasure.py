@@ -39,7 +39,6 @@ from chalicelib.domain.transaction import (
     Transaction,
 )
 from chalicelib.gateways import files
-from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions, webhooks
 from chalicelib.store.audit import OPERATOR, Act
@@ -49,7 +48,6 @@ from chalicelib.store.table import (
     Key,
     Write,
     attributes_of,
-    check,
     commit,
     read,
     read_all,
@@ -57,7 +55,7 @@ from chalicelib.store.table import (
     update,
     write_one,
 )
-from infra.operator import holds, payer_records
+from infra.operator import payer_records
 from infra.operator.payer_records import Address, Family, StoredFile
 
 ERASED_JSON = exact_json.text(ERASED)
@@ -68,7 +66,6 @@ PICTURE = Picture(  # one grey pixel
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
 COMPARED = ("phase", "erasure", "signature_key", "reverse_invoice", "latest_reversal_id")  # others write these
-NOT_HELD = "attribute_not_exists(#holds)"  # an order that comes meanwhile stops the erasure of its transactions
 TICK = timedelta(microseconds=1)
 Touches = Callable[[str], bool]
 
@@ -83,50 +80,31 @@ def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> li
     return payer_records.families(merchant, now, lambda seen: seen.is_unfinished or is_payers(seen))
 
 
-class Erased(Record):
-    """The number of transactions whose data was erased, and the families that an order holds."""
-
-    count: int
-    held: tuple[Family, ...] = ()
-    before_hold: frozenset[str] = frozenset()  # of the held families: their records were erased before
-    keeps_notes: bool = False
-    by_held_cards: frozenset[str] = frozenset()  # another payment with the same linked card is held
-
-
-def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> Erased:
-    """Erase the payer's data in these families and in notes. With a held family, all notes stay."""
-    free = [family for family in found if not family.holds]
-    keeps_notes = len(free) < len(found)
-    notes = 0 if keeps_notes else _erase_notes(merchant, address)
+def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> int:
+    """Erase the payer's data in these families and in notes. Return the number of their transactions."""
+    notes = _erase_notes(merchant, address)
     if not found:
         if notes:
             _store_audit(merchant, now)
-        return Erased(0)
+        return 0
     _store_picture()
     known = {family.ids[0]: family for family in found}
     for _ in range(ROUNDS):
         for family in found:
-            if family.is_new and not family.holds:
+            if family.is_new:
                 _replace_family(family.ids, address)
         found = families_to_erase(merchant, address, now)
         known |= {family.ids[0]: family for family in found}
-        if not any(family.is_new and not family.holds for family in found):
+        if not any(family.is_new for family in found):
             break
     else:
         raise UnfinishedError
-    held = tuple(family for family in known.values() if family.holds)
-    before_hold = _replaced(held)
-    known = {family.ids[0]: family for family in known.values() if not family.holds}
-    if not known:
-        if notes or (before_hold and free):
-            _store_audit(merchant, now)
-        return Erased(0, held, before_hold, keeps_notes)
     ids = list(chain.from_iterable(family.ids for family in known.values()))
-    by_held_cards = _erase_around(merchant, address, ids, now)
+    _erase_around(merchant, address, ids, now)
     _store_audit(merchant, now)
-    for payment_id in known.keys() - by_held_cards:  # the others are found again when the hold has ended
+    for payment_id in known:
         _mark(payment_id, Erasure.DONE)
-    return Erased(len(ids), held, before_hold, keeps_notes, by_held_cards)
+    return len(ids)
 
 
 def _erase_notes(merchant: Merchant, address: Address) -> int:
@@ -137,13 +115,6 @@ def _erase_notes(merchant: Merchant, address: Address) -> int:
         with suppress(AlreadyExistsError):  # a later count has another note
             write_one(update(key, "SET #note = :new", {"new": ERASED, "was": note.note}, condition="#note = :was"))
     return len(notes)
-
-
-def _replaced(families: Iterable[Family]) -> frozenset[str]:
-    """Return the IDs of the transactions whose records have no data of the payer any more."""
-    ids = chain.from_iterable(family.ids for family in families)
-    found = read_all([transactions.key(one) for one in ids], for_list=True)
-    return frozenset(one.id for one in found if one and one.erasure in {Erasure.REPLACED, Erasure.DONE})
 
 
 def _store_audit(merchant: Merchant, now: datetime) -> None:
@@ -236,7 +207,7 @@ def _mark(payment_id: str, erasure: Erasure) -> None:
     """Mark a payment as begun or done. Nothing changes if it has come further already."""
     before = {Erasure.BEGUN: Erasure.DONE, Erasure.DONE: Erasure.REPLACED}[erasure]
     is_first = "attribute_not_exists(#erasure) OR " if erasure is Erasure.BEGUN else ""
-    condition = f"attribute_exists(#phase) AND {NOT_HELD} AND ({is_first}#erasure = :before)"
+    condition = f"attribute_exists(#phase) AND ({is_first}#erasure = :before)"
     mark = update(
         transactions.key(payment_id),
         "SET #erasure = :erasure",
@@ -255,8 +226,7 @@ def _replace_record(transaction_id: str, known: Sequence[str], touches: Touches)
     before = transactions.get(transaction_id)
     if before is None or before.erasure in {Erasure.REPLACED, Erasure.DONE}:
         return
-    payment = transactions.get(before.original.id) if before.original.id else None
-    if before.reversals.requested_id not in {None, *known} or before.holds or (payment and payment.holds):
+    if before.reversals.requested_id not in {None, *known}:
         return
     erasure = Erasure.DONE if before.is_reversal else Erasure.REPLACED
     after = replace(without_payer(before, touches), erasure=erasure)
@@ -266,9 +236,7 @@ def _replace_record(transaction_id: str, known: Sequence[str], touches: Touches)
     expression = "SET " + ", ".join(f"#{name} = :new_{name}" for name in changes)
     key, error = transactions.key(transaction_id), ChangedMeanwhileError()
     replaced = update(key, expression, values, condition=condition, otherwise=error)
-    free = f"#id = :id AND {NOT_HELD}"
-    checks = [check(transactions.key(payment.id), free, {"id": payment.id}, error)] if payment else []
-    commit(replaced, *checks, *history.writes_for_erasure(before, after))
+    commit(replaced, *history.writes_for_erasure(before, after))
 
 
 def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
@@ -276,38 +244,25 @@ def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
     stored = {name: attributes_of(before)[name] for name in COMPARED}
     compared = {name: value for name, value in stored.items() if value is not None}
     conditions = [f"#{name} = :{name}" if name in compared else f"attribute_not_exists(#{name})" for name in stored]
-    return " AND ".join([*conditions, NOT_HELD]), compared
+    return " AND ".join(conditions), compared
 
 
 # Messages, events, cards and files
 
 
-def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> frozenset[str]:
-    """Erase the payer's data around these transactions, whose records have none any longer.
-
-    Return the IDs of those whose linked card has paid a held one as well: this card stays.
-    """
+def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> None:
+    """Erase the payer's data around these transactions, whose records have none any longer."""
     found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
     for message in payer_records.messages_of(merchant, ids):
         retry_on_change(partial(_erase_message, outbox.key(message.id), now))
     for event, _ in payer_records.events_of(merchant, found, now):
         _erase_event(event, now)
-    cards = payer_records.cards_of(found)
-    held = _held_cards() if cards else set()
-    for card in cards:
-        changes = {} if card.id in held else changes_of(card, card_without_payer(card, address))
-        if changes:
+    for card in payer_records.cards_of(found):
+        if changes := changes_of(card, card_without_payer(card, address)):
             write_one(update(linked_cards.key(card.id), set_attributes(changes), changes))
     for one in ids:
         _delete(payer_records.pictures_of(one))
     _delete(payer_records.exports_of(merchant.id))
-    return frozenset(one.id for one in found if one.card_entry.linked_id in held)
-
-
-def _held_cards() -> set[int | None]:
-    """Return the IDs of the linked cards that paid held transactions."""
-    held = read_all([transactions.key(one) for one in holds.by_transaction()])
-    return {one.card_entry.linked_id for one in held if one is not None} - {None}
 
 
 def _erase_message(key: Key[Outbox], now: datetime) -> None:

@@ -24,9 +24,8 @@ from chalicelib.log import log
 from chalicelib.settings import settings
 from chalicelib.store import drawers, events, history, linked_cards, merchants, outbox, transactions
 from chalicelib.store.table import Value, encode, read, read_all
-from infra.operator import holds, payer_records
+from infra.operator import payer_records
 from infra.operator.erasure import (
-    Erased,
     UnfinishedError,
     card_without_payer,
     changes_of,
@@ -38,7 +37,7 @@ from infra.operator.payer_records import Address, Family, StoredFile, of_email, 
 
 FIND, EXPORT, ERASE = "find", "export", "erase"
 BACKUP = timedelta(days=35)  # of point-in-time recovery
-NOT_EXPORTED = {"taker", "merchant", "fingerprint", "card_digest", "auto_cancel_id", "host", "holds"}  # not the payer's
+NOT_EXPORTED = {"taker", "merchant", "fingerprint", "card_digest", "auto_cancel_id", "host"}  # not the payer's
 BACKUPS = """\
 Backups: point-in-time recovery of the tables holds the erased data until {until}, the streams of two tables for a day.
 Your own backups, downloaded exports and e-mails hold it for as long as you keep them.
@@ -100,9 +99,8 @@ def _text_of(count: int, merchant: Merchant) -> str:
 def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed: bool) -> None:
     if not is_confirmed and not sys.stdin.isatty():
         sys.exit("Nothing is erased: there is no terminal to ask at. Add --yes to erase without a question.")
-    _lift_ended(now)
     found = families_to_erase(merchant, address, now)
-    count = _count(family for family in found if not family.holds)
+    count = _count(found)
     if (count or payer_records.notes_of(merchant, address)) and not is_confirmed:
         question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone. [y/N] "
         if _answer(question) not in {"y", "yes"}:
@@ -111,40 +109,9 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         erased = erase(merchant, address, found, now)
     except UnfinishedError:
         sys.exit("Requests kept changing these payments: run the command again to finish.")
-    before = len(erased.before_hold)
-    left = _count(erased.held) - before
-    log("payer_erased", user=user(), merchant=merchant.id, transactions=erased.count, held=left, before_hold=before)
-    print(f"Erased the payer's data in {_text_of(erased.count, merchant)}.")
+    log("payer_erased", user=user(), merchant=merchant.id, transactions=erased)
+    print(f"Erased the payer's data in {_text_of(erased, merchant)}.")
     print(BACKUPS.format(until=(now + BACKUP).date()))
-    _exit_if_held(erased, left, merchant)
-
-
-def _exit_if_held(erased: Erased, left: int, merchant: Merchant) -> None:
-    """Print the held transactions. Exit with 1 and the reasons if something was not erased."""
-    for family in erased.held:
-        references = ", ".join(sorted(family.holds))
-        for about, is_before in (("held", False), ("erased before it was held", True)):
-            if ids := [one for one in family.ids if (one in erased.before_hold) is is_before]:
-                print(f"{about} by {references}: {' '.join(ids)}")
-    lines = []
-    if erased.held:
-        notes = ", and all notes" if erased.keeps_notes else ""
-        lines = [f"Not erased, because an order holds them: {_text_of(left, merchant)}{notes}."]
-    if before := len(erased.before_hold):
-        lines.append(
-            f"Erased before the order held them: the records of {_text_of(before, merchant)}."
-            " Their messages, events and pictures stay."
-        )
-    if by_card := " ".join(sorted(erased.by_held_cards)):
-        lines.append(f"Not erased, because it paid a held payment as well: the linked card of {by_card}.")
-    if lines:
-        sys.exit("\n".join(lines))
-
-
-def _lift_ended(now: datetime) -> None:
-    for hold in holds.all_holds():
-        if hold.is_over(now):
-            holds.lift(hold, f"end of {hold.until}", now)
 
 
 def _answer(question: str) -> str:
@@ -214,25 +181,25 @@ def _document(merchant: Merchant, address: Address, found: list[Family], now: da
         "merchant": {"id": merchant.id, "name": merchant.name},
         "exported_at": text_of(now, merchant.gmt),
         "transactions": [_exported(record) for record in records],
-        "messages": [plain(encode(one)) for one in payer_records.messages_of(merchant, (one.id for one in records))],
+        "messages": [_plain(encode(one)) for one in payer_records.messages_of(merchant, (one.id for one in records))],
         "answers_of_webhooks": [
-            {"event_id": event.id, "transaction_id": event.transaction_id, **plain(encode(delivery))}
+            {"event_id": event.id, "transaction_id": event.transaction_id, **_plain(encode(delivery))}
             for event, delivery in _answered(merchant, records, now)
         ],
-        "linked_cards": [plain(encode(card.details)) for card in payer_records.cards_of(records)],
+        "linked_cards": [_plain(encode(card.details)) for card in payer_records.cards_of(records)],
         "drawers": [{"place": one.place, "note": one.note} for one in payer_records.notes_of(merchant, address)],
     }
 
 
 def _exported(record: Transaction) -> dict[str, Any]:
     item = {name: value for name, value in encode(record).items() if name not in NOT_EXPORTED}
-    exported = {**plain(item), "details": payer_records.read_json(record.raw_request)}
+    exported = {**_plain(item), "details": payer_records.read_json(record.raw_request)}
     if pictures := payer_records.pictures_of(record.id):
-        exported["files"] = [{"name": one.name, "version": one.version, "base64": content_of(one)} for one in pictures]
+        exported["files"] = [{"name": one.name, "version": one.version, "base64": _content_of(one)} for one in pictures]
     return exported
 
 
-def content_of(file: StoredFile) -> str | None:
+def _content_of(file: StoredFile) -> str | None:
     """Return the content of a version of a file, in Base64; None for the mark of a deletion."""
     if file.is_mark:
         return None
@@ -241,7 +208,7 @@ def content_of(file: StoredFile) -> str | None:
         return b64encode(body.read()).decode()
 
 
-def plain(item: Value) -> dict[str, Any]:
+def _plain(item: Value) -> dict[str, Any]:
     """Return the attributes of an item as JSON values."""
     return {name: _plain_value(value) for name, value in item.items()}
 
@@ -254,6 +221,6 @@ def _plain_value(value: Value) -> Any:
         case "L":
             return [_plain_value(one) for one in content]
         case "M":
-            return plain(content)
+            return _plain(content)
         case _:
             return content

@@ -35,7 +35,7 @@ from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
 from chalicelib.store import drawers, events, history, linked_cards, outbox, transactions
 from chalicelib.store.table import BATCH, Key, decode, read_all, table_name, value_of
-from infra.operator import holds, items
+from infra.operator import items
 
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 AHEAD = timedelta(days=7)  # after now and the last Deadline: later records have a wrong clock
@@ -95,7 +95,6 @@ class SeenTransaction(Record):
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None
     purchases: tuple[Purchase, ...] = ()
-    holds: frozenset[str] = frozenset()
 
     @property
     def addresses(self) -> set[str]:
@@ -125,7 +124,6 @@ class Family(Record):
 
     ids: tuple[str, ...]
     is_new: bool  # at least one of them still holds data of the payer
-    holds: frozenset[str] = frozenset()  # the references of orders that forbid the erasure
 
 
 def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransaction], bool]) -> list[Family]:
@@ -133,8 +131,6 @@ def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransac
     reversals: defaultdict[str, list[str]] = defaultdict(list)
     erasures: dict[str, Erasure | None] = {}
     wanted: dict[str, None] = {}
-    marks: defaultdict[str, set[str]] = defaultdict(set)
-    held = holds.by_transaction()
     for seen in _transactions(merchant, now):
         root = seen.original_id or seen.id
         if seen.original_id:
@@ -143,15 +139,13 @@ def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransac
             erasures[seen.id] = seen.erasure
         if is_wanted(seen):
             wanted[root] = None
-        if references := seen.holds | held.get(seen.id, set()):
-            marks[root] |= references
     found = [(root, *reversals[root]) for root in wanted]
     unreplaced = {None, Erasure.BEGUN}
-    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids), frozenset(marks[ids[0]])) for ids in found]
+    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids)) for ids in found]
 
 
 def _transactions(merchant: Merchant, now: datetime) -> Iterator[SeenTransaction]:
-    first, last = first_day(merchant), business_day(now + AHEAD, merchant.gmt)
+    first, last = _first_day(merchant), business_day(now + AHEAD, merchant.gmt)
     stretch = history.Stretch(
         merchant.id, None, datetime.combine(first, time.min), datetime.combine(last + timedelta(days=1), time.min)
     )
@@ -170,7 +164,7 @@ def _batches(ids: list[str]) -> Iterable[list[str]]:
     return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
-def first_day(merchant: Merchant) -> date:
+def _first_day(merchant: Merchant) -> date:
     """Return the first day that can have a transaction: that of the oldest possible offline payment."""
     return business_day(merchant.created_at - OFFLINE_FOR - timedelta(days=1), merchant.gmt)
 

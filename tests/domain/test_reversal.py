@@ -274,7 +274,7 @@ def test_nothing_prints_the_card() -> None:
 OWN_OF_A_PAYMENT = {
     *("id", "agent", "phase", "amount_minor", "created_at", "deadline", "fingerprint", "invoice", "raw_request"),
     *("result", "card_entry", "original", "reversals", "amount_cash_got_minor", "date", "pictures", "warnings"),
-    *("auto_cancel_id", "erasure", "holds", "claimed_at"),
+    *("auto_cancel_id", "erasure", "claimed_at"),
 }
 
 
@@ -291,7 +291,6 @@ def test_a_reversal_has_nothing_of_its_payment_that_belongs_to_the_payment_alone
         warnings=("a warning",),
         auto_cancel_id="C",
         erasure=Erasure.DONE,
-        holds=frozenset({"court"}),
         claimed_at=NOW,
         single_step=False,
         raw_request="payment",

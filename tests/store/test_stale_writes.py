@@ -13,17 +13,15 @@ from chalicelib.domain.card import CARD_BLOCKED, IN_VERIFICATION
 from chalicelib.domain.drawer import Count
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import linked_cards
-from chalicelib.store import agents, drawers, sessions, transactions, webhooks
+from chalicelib.store import agents, drawers, sessions, webhooks
 from chalicelib.store import linked_cards as linked_cards_store
 from chalicelib.store.audit import Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import Key, commit, read_item, update, write_one
-from infra.operator import holds
 from tests.support.accounts import an_account
 from tests.support.cards import a_card
 from tests.support.events import a_stored_hook
-from tests.support.stored import stored_transaction
-from tests.support.transactions import ZAR, a_guid, a_payment
+from tests.support.transactions import ZAR, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
 DAY, NOW = date(2026, 3, 14), datetime(2026, 3, 14, 9, tzinfo=UTC)
@@ -138,16 +136,3 @@ def test_a_failure_of_a_deleted_webhook_is_not_noted() -> None:
     webhooks.note(replace(hook, failing_since=NOW))
 
     assert read_item(webhooks.key(hook.client_id, hook.id)) == {}
-
-
-def test_a_hold_that_comes_while_another_is_lifted_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    payment = a_payment(holds=frozenset({"one"}))
-    transactions.record(payment)
-    write_one(update(transactions.key(payment.id), "ADD #holds :more", {"more": frozenset({"another"})}))
-    monkeypatch.setattr(transactions, "get", lambda _: payment)
-
-    with pytest.raises(ChangedMeanwhileError):
-        holds._remove_mark("one", payment.id)  # noqa: SLF001
-
-    monkeypatch.undo()
-    assert stored_transaction(payment.id).holds == {"one", "another"}
