@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from chalicelib import clock
 from chalicelib.settings import ISO8583
 from infra.bank import books
-from infra.bank.bank import Bank, FolderInUseError
+from infra.bank.bank import Bank
 from infra.bank.server import Server, certificates_in, host_context
 
 INSTITUTION = "123456"
@@ -30,11 +30,11 @@ class LocalAcquirers:
 
 
 @contextlib.contextmanager
-def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
+def acquirers() -> Iterator[LocalAcquirers]:
     """Yield the acquirers that ACQUIRER and ACQUIRERS of the environment choose, until the block ends.
 
-    ACQUIRER=iso8583 starts a bank on free ports, which keeps its books in `folder`. The stage reads its other settings
-    of acquirers from the environment. Raises AcquirerSettingsError.
+    ACQUIRER=iso8583 starts a bank on free ports. The stage reads its other settings of acquirers from the environment.
+    Raises AcquirerSettingsError.
     """
     chosen, named = os.environ.get("ACQUIRER"), os.environ.get("ACQUIRERS")
     beside = {"ACQUIRERS": named} if named else {}
@@ -43,11 +43,8 @@ def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
         return
     _check(chosen)
     with contextlib.ExitStack() as stack:
-        try:
-            bank = stack.enter_context(contextlib.closing(Bank(folder, clock=clock.now)))
-        except (FolderInUseError, OSError) as refusal:
-            raise AcquirerSettingsError(str(refusal)) from refusal
-        certificates = certificates_in(folder or Path(stack.enter_context(TemporaryDirectory(prefix="bank-"))))
+        bank = stack.enter_context(contextlib.closing(Bank(clock=clock.now)))
+        certificates = certificates_in(Path(stack.enter_context(TemporaryDirectory(prefix="bank-"))))
         server = stack.enter_context(Server(bank, tls=host_context(certificates)))
         door = stack.enter_context(books.serve(bank)).rpartition(":")[2]
         settings = {

@@ -59,7 +59,7 @@ def stage_environment(environment: Mapping[str, str]) -> dict[str, str]:
     if bool(host) != bool(port):
         sys.exit("HOST and PORT name the host: both, or none to try the bank of the local stage.")
     found = {name: value for name, value in environment.items() if name not in {"HOST", "ACQUIRER", "ACQUIRERS"}}
-    found |= {"ENGINE": "", "DATA": "", "PORT": str(ports.free_port()), "AWS_PORT": str(ports.free_port())}
+    found |= {"ENGINE": "", "PORT": str(ports.free_port()), "AWS_PORT": str(ports.free_port())}
     if not host:
         return found | {"ACQUIRER": "iso8583"}
     return found | {"ACQUIRERS": ISO8583, "ISO8583_HOST": host, "ISO8583_PORT": port or ""}

@@ -1,7 +1,6 @@
 """The demo data of the local stage. It is always the same; the services of the API create it."""
 
 import base64
-from pathlib import Path
 from typing import Any
 
 from chalicelib import clock
@@ -121,13 +120,10 @@ def _caller_of(agent: Agent) -> Caller:
     return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
-def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
-    """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
+def print_welcome(url: str, aws_url: str) -> None:
+    """Print where everything is, the demo logins, and a first payment to paste into a shell."""
     print(f"\nThe payment service is on {url}. The AWS services are simulated: no account is needed. Ctrl-C ends it.")
-    if folder is None:
-        print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
-    else:
-        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to start again.\n")
+    print("All data is lost at the end.\n")
     for what, address in (
         ("The till", f"{url}/till"),
         ("The shop's page", f"{url}/app"),
@@ -137,8 +133,6 @@ def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start
     ):
         print(f"  {what:<42} {address}")
     print()
-    if not is_first_start:
-        print("Data of an earlier run was found. The demo logins, as they were before any change:\n")
     for role, (email, password) in (
         ("system user", SYSTEM),
         ("administrator", OWNER),

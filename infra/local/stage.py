@@ -1,10 +1,9 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
-`python -m infra.local` reads PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, DEMO and LOG (text,
-json) from the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at
-the end. DEMO=month adds a month of payments. Without LOG, the log is text on a terminal and JSON elsewhere.
-ACQUIRER=iso8583 also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_..., ALLOWED_ORIGINS and SMS_COUNTRIES are
-settings of the service.
+`python -m infra.local` reads PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DEMO and LOG (text, json)
+from the environment. All data is lost at the end. DEMO=month adds a month of payments. Without LOG, the log is text on
+a terminal and JSON elsewhere. ACQUIRER=iso8583 also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_...,
+ALLOWED_ORIGINS and SMS_COUNTRIES are settings of the service.
 """
 
 import contextlib
@@ -15,7 +14,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 
 from chalice.app import Chalice
@@ -29,9 +27,8 @@ from infra.bank.local import AcquirerSettingsError
 from infra.demo import data as demo_data
 from infra.demo import month as demo_month
 from infra.demo import partner as demo_partner
-from infra.local import aws_server, data_folder, engines, kept_aws, readable_log, scheduler, streams
+from infra.local import aws_server, engines, readable_log, scheduler, streams
 from infra.local.advance import Advances
-from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.engines import EngineMissingError
 from infra.local.ports import HOST
 from infra.local.stage_clock import StageClock
@@ -50,12 +47,12 @@ def main() -> None:
     """Run the stage until Ctrl-C or SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    engine, data = _engine_settings()
+    engine = _engine_setting()
     with_month = demo_setting()
     log.write = _log_writer()
     port = port_setting("PORT", PORT)
     with contextlib.ExitStack() as stack:
-        started = start(stack, engine, data)
+        started = start(stack, engine)
         server = _listen(stack, port, started.advances)
         run(stack, started, server.url, with_month=with_month)
         stack.enter_context(server)
@@ -64,27 +61,25 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Started:
-    """The AWS of this process, the folder of its data, the clock, and the words about a bank."""
+    """The AWS of this process, the clock, and the words about a bank."""
 
     aws_url: str
-    folder: DataFolder | None
     advances: Advances
     welcome: str
 
 
-def start(stack: contextlib.ExitStack, engine: str = ENGINES[0], data: Path | None = None) -> Started:
+def start(stack: contextlib.ExitStack, engine: str = ENGINES[0]) -> Started:
     """Start the AWS of this process, on the port AWS_PORT too. Exit with one line if it cannot start."""
     aws_port = port_setting("AWS_PORT", AWS_PORT)
+    stage_clock = StageClock()
+    clock.now = stage_clock.now
     try:
-        folder = stack.enter_context(data_folder.open_folder(data)) if data else None
-        stage_clock = StageClock(folder.ahead, folder.store_ahead) if folder else StageClock()
-        clock.now = stage_clock.now
-        acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
+        acquirers = stack.enter_context(bank.acquirers())
         if engine != ENGINES[0]:
             engines.warn_if_open_to_the_network()
         with _step(f"tables, key, secret and bucket on {engine}"):
-            _start_aws(stack, engine, folder, acquirers.environment)
-    except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
+            _start_aws(stack, engine, acquirers.environment)
+    except (AcquirerSettingsError, EngineMissingError) as refusal:
         sys.exit(str(refusal))
     advances = Advances(stage_clock)
     try:
@@ -93,17 +88,16 @@ def start(stack: contextlib.ExitStack, engine: str = ENGINES[0], data: Path | No
     except OSError:
         sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
     os.environ["AWS_ENDPOINT_URL_S3"] = url
-    return Started(url, folder, advances, acquirers.welcome)
+    return Started(url, advances, acquirers.welcome)
 
 
 def run(stack: contextlib.ExitStack, started: Started, url: str, *, with_month: bool) -> None:
     """Create the demo data, start the jobs and streams, and print how to use the API at this URL."""
     stack.enter_context(demo_partner.serve())
-    is_first_start = _seed(started.folder, with_month=with_month)
+    _seed(with_month=with_month)
     stack.enter_context(scheduler.run_jobs_every())
     stack.enter_context(started.advances.allowed(stack.enter_context(streams.fed())))
-    path = started.folder.path if started.folder else None
-    demo_data.print_welcome(url, started.aws_url, path, is_first_start=is_first_start)
+    demo_data.print_welcome(url, started.aws_url)
     if started.welcome:
         print(started.welcome, flush=True)
 
@@ -125,31 +119,20 @@ def _log_writer() -> log.Writer:
     return readable_log.write if chosen == "text" else log.write_json
 
 
-def _start_aws(
-    stack: contextlib.ExitStack, engine: str, folder: DataFolder | None, settings: Mapping[str, str]
-) -> None:
-    """Start the AWS of this process with the data of the folder. Raises DataFolderError and EngineMissingError."""
+def _start_aws(stack: contextlib.ExitStack, engine: str, settings: Mapping[str, str]) -> None:
+    """Start the AWS of this process. Raises EngineMissingError."""
     stack.enter_context(engines.moto_engine(settings))
-    if folder:
-        stack.enter_context(kept_aws.kept_in(folder))
     if engine == "dynamodb-local":
-        engines.select(stack.enter_context(engines.dynamodb_local(folder)))
+        engines.select(stack.enter_context(engines.dynamodb_local()))
 
 
-def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
-    """Create the demo data, unless the folder has it. Return whether it was created."""
-    if folder and folder.seeded:
-        if with_month:
-            print("  DEMO=month fills a new folder only: this one stays as it is.", flush=True)
-        return False
+def _seed(*, with_month: bool) -> None:
+    """Create the demo data."""
     with _step("demo merchants, agents and terminals"):
         till = demo_data.seed()
     if with_month:
         with _step("a month of payments"):
             demo_month.fill(till, clock.now())
-    if folder:
-        folder.mark_seeded()
-    return True
 
 
 def demo_setting() -> bool:
@@ -170,14 +153,12 @@ def _listen(stack: contextlib.ExitStack, port: int, advances: Advances) -> Serve
     return server
 
 
-def _engine_settings() -> tuple[str, Path | None]:
-    """Return the engine and the data folder; exit with one line if they are wrong."""
-    engine, data = os.environ.get("ENGINE") or ENGINES[0], os.environ.get("DATA")
+def _engine_setting() -> str:
+    """Return the engine; exit with one line if it is wrong."""
+    engine = os.environ.get("ENGINE") or ENGINES[0]
     if engine not in ENGINES:
         sys.exit(f"ENGINE is one of {', '.join(ENGINES)}, not {engine}.")
-    if data and engine != "dynamodb-local":
-        sys.exit(f"DATA needs the other engine: `make run ENGINE=dynamodb-local DATA={data}`. {engine} keeps no data.")
-    return engine, Path(data) if data else None
+    return engine
 
 
 def port_setting(name: str, default: int) -> int:

@@ -8,7 +8,7 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
 from urllib.parse import urlsplit
@@ -39,14 +39,13 @@ def duration(text: str) -> Fraction:
 
 
 class StageClock:
-    """A clock that only goes forward. `store` keeps how far it is ahead, before it is.
+    """A clock that only goes forward.
 
     It is put forward between two requests, so that each request sees one time.
     """
 
-    def __init__(self, ahead: timedelta = timedelta(), store: Callable[[timedelta], None] = lambda _: None) -> None:
+    def __init__(self, ahead: timedelta = timedelta()) -> None:
         self.ahead = ahead
-        self._store = store
         self._changed = threading.Condition()
         self._requests, self._is_moving = 0, False
 
@@ -73,7 +72,6 @@ class StageClock:
             self._is_moving = True
             try:
                 self._changed.wait_for(lambda: not self._requests, LONGEST_REQUEST)
-                self._store(ahead)
                 self.ahead = ahead
             finally:
                 self._is_moving = False

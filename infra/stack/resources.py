@@ -1,15 +1,12 @@
-"""The resources of a stage, read from `resources.json`, and its tables created on an engine or compared with one.
+"""The resources of a stage, read from `resources.json`, and its tables created on an engine.
 
 The local stage has the same resources. Those of `cloud.json` (hosts, access log, network) exist in the cloud only.
 """
 
 import json
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-from infra.local.data_folder import DataFolderError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -84,45 +81,13 @@ def physical_name(name: dict[str, str], stack: str, account: str = "") -> str:
     return name["Fn::Sub"].replace("${AWS::StackName}", stack).replace("${AWS::AccountId}", account)
 
 
-INDEX_KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
-
-
-def create_missing(client: "DynamoDBClient", stack: str) -> None:
-    """Create the tables of the stack that do not exist. Raises DataFolderError when one has another definition."""
-    existing = set(client.list_tables()["TableNames"])
+def create_tables(client: "DynamoDBClient", stack: str) -> None:
+    """Create the tables of the stack."""
     for arguments in create_table_arguments(stack):
-        name = arguments["TableName"]
-        if name not in existing:
-            client.create_table(**arguments)
-            continue
-        table = client.describe_table(TableName=name)["Table"]
-        if _definition(table) != _definition(arguments):
-            raise _changed(name)
-        if "StreamSpecification" in arguments and "StreamSpecification" not in table:
-            client.update_table(TableName=name, StreamSpecification=arguments["StreamSpecification"])
+        client.create_table(**arguments)
 
 
 def enable_ttl(client: "DynamoDBClient", stack: str) -> None:
-    """Enable the TTL of the tables that have one. Raises DataFolderError when it is enabled on another attribute."""
+    """Enable the TTL of the tables that have one."""
     for name, specification in ttl_specifications(stack).items():
-        found = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
-        if found["TimeToLiveStatus"] == "DISABLED":
-            client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)  # type: ignore[arg-type]
-        elif found["AttributeName"] != specification["AttributeName"]:
-            raise _changed(name)
-
-
-def _definition(table: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return the parts that cannot be changed: the keys, and the indexes by name."""
-    attributes = {attribute["AttributeName"]: attribute["AttributeType"] for attribute in table["AttributeDefinitions"]}
-    indexes = {
-        index["IndexName"]: (kind, index["KeySchema"], index["Projection"])
-        for kind in INDEX_KINDS
-        for index in table.get(kind, ())
-    }
-    return table["KeySchema"], attributes, indexes
-
-
-def _changed(name: str) -> DataFolderError:
-    message = f"The table {name} in DATA is not as resources.json defines it. Take another folder, or delete this one."
-    return DataFolderError(message)
+        client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)  # type: ignore[arg-type]

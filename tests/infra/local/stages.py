@@ -20,7 +20,6 @@ def a_stage(*program: str, **environment: str) -> Iterator["subprocess.Popen[str
         "PORT": str(ports.free_port()),
         "AWS_PORT": str(ports.free_port()),
         "ENGINE": "",
-        "DATA": "",
         "DEMO": "",
     }
     with subprocess.Popen(

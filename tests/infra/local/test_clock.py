@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -68,20 +67,6 @@ def test_a_request_sees_one_time_and_the_clock_waits_for_it() -> None:
         assert one.ahead == timedelta()
     mover.join()
     assert one.ahead == timedelta(days=1)
-
-
-def test_a_time_that_cannot_be_stored_is_not_set() -> None:
-    def full(_: timedelta) -> None:
-        message = "full"
-        raise OSError(message)
-
-    one = StageClock(store=full)
-    with pytest.raises(OSError, match="full"):
-        one.put_forward(timedelta(days=1))
-
-    assert one.ahead == timedelta()
-    with one.request():  # and requests go on
-        pass
 
 
 class Stage(NamedTuple):
@@ -200,14 +185,6 @@ def test_the_clock_goes_at_most_400_days_ahead() -> None:
         assert stage.ask()[1]["Ahead"] == shown(timedelta(days=3))
 
         assert stage.advance("P397D")["Ahead"] == shown(timedelta(days=400))
-
-
-@pytest.mark.release
-def test_a_data_folder_keeps_the_time(tmp_path: Path, dynamodb_local_url: str) -> None:
-    del dynamodb_local_url
-    for ahead in ("PT3600S", "PT7200S"):
-        for stage in a_running_stage(ENGINE="dynamodb-local", DATA=str(tmp_path / "data")):
-            assert stage.advance("PT1H")["Ahead"] == ahead
 
 
 def test_another_program_of_the_stage_follows_its_clock(running: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

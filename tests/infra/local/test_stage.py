@@ -4,7 +4,6 @@ import signal
 import socket
 import urllib.request
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ from chalice.app import Chalice
 app = Chalice(app_name="small")
 app.route("/hello")(lambda: {"hello": "you"})
 sys.modules["app"] = types.SimpleNamespace(app=app)
-welcome = lambda url, aws_url, folder, is_first_start: print("at", url, flush=True)
+welcome = lambda url, aws_url: print("at", url, flush=True)
 sys.modules["infra.demo.month"] = types.SimpleNamespace(fill=lambda till, now: None)
 sys.modules["infra.demo.data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra.local.stage import main
@@ -51,7 +50,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> Refused:
     """Start a stage with these settings in this process; return the line with which it ends instead."""
 
     def start(**environment: str) -> str:
-        for name in ("PORT", "AWS_PORT", "ENGINE", "DATA", "DEMO"):
+        for name in ("PORT", "AWS_PORT", "ENGINE", "DEMO"):
             monkeypatch.setenv(name, environment.get(name, ""))
         monkeypatch.setattr(signal, "signal", lambda *_: None)
         with pytest.raises(SystemExit) as ended:
@@ -80,33 +79,9 @@ def test_a_wrong_setting_is_one_clear_line(name: str, value: str, refused: Refus
     assert value in refusal
 
 
-@pytest.mark.parametrize("environment", [{}, {"ENGINE": "moto"}])
-def test_moto_refuses_a_folder_that_it_would_not_use(
-    environment: dict[str, str], tmp_path: Path, refused: Refused
-) -> None:
-    refusal = refused(DATA=str(tmp_path / "data"), **environment)
-
-    assert f"`make run ENGINE=dynamodb-local DATA={tmp_path}/data`" in refusal
-    assert not (tmp_path / "data").exists()
-
-
-def test_a_folder_of_something_else_is_one_clear_line(tmp_path: Path, refused: Refused) -> None:
-    (tmp_path / "letters.txt").write_text("Dear Ann")
-
-    assert f"DATA={tmp_path}: the folder is not empty" in refused(ENGINE="dynamodb-local", DATA=str(tmp_path))
-
-
-def test_the_first_lines_say_that_data_is_lost_and_how_to_keep_it(capsys: pytest.CaptureFixture[str]) -> None:
-    demo_data.print_welcome(*URLS, None, is_first_start=True)
+def test_the_first_lines_say_where_the_service_is_and_that_data_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    demo_data.print_welcome(*URLS)
 
     lines = capsys.readouterr().out.strip().splitlines()
-    assert lines[1] == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
-
-
-@pytest.mark.parametrize("is_first_start", [True, False])
-def test_the_first_lines_say_where_data_is_kept(capsys: pytest.CaptureFixture[str], *, is_first_start: bool) -> None:
-    demo_data.print_welcome(*URLS, Path("/home/ann/data"), is_first_start=is_first_start)
-
-    text = capsys.readouterr().out
-    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[1]
-    assert ("Data of an earlier run was found" in text) is not is_first_start
+    assert URLS[0] in lines[0]
+    assert lines[1] == "All data is lost at the end."
