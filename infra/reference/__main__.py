@@ -15,6 +15,7 @@ from infra.reference.guides import alarms_guide, error_codes_module, errors_guid
 from infra.reference.pages import pages
 from infra.reference.phone_formats import phone_formats, phone_lengths_module
 from infra.reference.postman import postman_collection
+from infra.stack.policies import policy_files
 
 
 def generated_files() -> dict[str, str]:
@@ -32,6 +33,7 @@ def generated_files() -> dict[str, str]:
         "chalicelib/pages/till/coins.js": coins_module(),
         "chalicelib/pages/shop/iso_numbers.js": iso_numbers_module(),
         "chalicelib/pages/kit/error_codes.js": error_codes_module(),
+        **policy_files(),
     }
 
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from infra.stack import config, runtime, template
 from infra.stack.cloudformation import deployed
+from infra.stack.policies import SENDER
 
 GLIBC_MINORS = range(17, 35)  # Lambda's Python 3.13 runs on Amazon Linux 2023, which has glibc 2.34
 PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor in GLIBC_MINORS))
@@ -127,7 +128,6 @@ BUILD = ROOT / "build"
 SPARE_CONCURRENCY = 100  # Lambda keeps it for functions without a reserved concurrency
 SOURCES = ("app.py", "chalicelib", config.FILE)
 LOCK = ROOT / "requirements.lock"
-MAIL_FROM = "MAIL_FROM"  # in a policy it stands for the address of this setting, and permits no e-mail without one
 
 
 def main() -> None:
@@ -200,7 +200,7 @@ def _project(build: Path, senders: Sequence[str] = ()) -> Path:
 
 
 def _with_senders(policies: str, senders: Sequence[str]) -> str:
-    return policies.replace(f'"{MAIL_FROM}"', json.dumps(senders or MAIL_FROM))
+    return policies.replace(f'"{SENDER}"', json.dumps(senders or SENDER))
 
 
 def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:

@@ -20,7 +20,7 @@ from botocore.signers import RequestSigner
 
 from chalicelib.aws.client import Client
 from infra.local.engines import environment
-from infra.stack.package import MAIL_FROM
+from infra.stack.policies import SENDER
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
@@ -98,8 +98,8 @@ def resource_of(value: Any) -> str:
         return KEY
     if value in ({"Ref": "Secret"}, {"Ref": "DigestKeys"}):
         return SECRET if value["Ref"] == "Secret" else DIGEST_KEYS
-    if value == MAIL_FROM:
-        return environment()[MAIL_FROM]
+    if value == SENDER:
+        return environment()[SENDER]
     if isinstance(value, dict) and "Fn::GetAtt" in value:
         return " ".join(value["Fn::GetAtt"])
     text: str = value["Fn::Sub"] if isinstance(value, dict) else value
