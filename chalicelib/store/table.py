@@ -11,7 +11,7 @@ import types
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -131,19 +131,6 @@ def decode(record: type[R], item: Mapping[str, Value]) -> R:
         return _decode(record, item)
     except MALFORMED as wrong:
         raise UnreadableError(type(wrong).__name__) from wrong
-
-
-def malformed(record: type, item: Mapping[str, Value]) -> list[str]:
-    """Return the names of the attributes that make an item unreadable: required and missing, or wrong."""
-    decoders, _ = _decoders(record)
-    required = {one.name for one in fields(record) if one.default is MISSING and one.default_factory is MISSING}
-    names = [name for name, (group, at, _) in decoders.items() if not group and at in required and name not in item]
-    for name in decoders.keys() & item.keys():
-        try:
-            decoders[name][2](item[name])
-        except MALFORMED:
-            names.append(name)
-    return sorted(names)
 
 
 def readable(table: str, items: Iterable["Item"], read: Callable[["Item"], T]) -> Iterator[T]:

@@ -286,25 +286,6 @@ def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:
     return {"due_shard": _shard(transaction), "due_at": due} if due else {}
 
 
-def listed_as_due(transaction: Transaction, item: Mapping[str, Value], now: datetime) -> Write | None:
-    """Return the write that corrects the place of an item in the index of due records; None for a right place."""
-    values = _due_attributes(transaction, now)
-    stored = {name: item[name] for name in NOT_DUE if name in item}
-    is_listed = "due_shard" in values and stored.get("due_shard") == value_of(values["due_shard"])
-    if stored.keys() == values.keys() and (is_listed or not values) and _is_time(stored):
-        return None
-    expression = set_attributes(values) if values else f"REMOVE {', '.join(f'#{name}' for name in NOT_DUE)}"
-    compared = {"was": transaction.phase}
-    return update(key(transaction.id), expression, values | compared, condition="#phase = :was")
-
-
-def _is_time(stored: Mapping[str, Value]) -> bool:
-    try:
-        return "due_at" not in stored or datetime.fromisoformat(stored["due_at"]["S"]).tzinfo is not None
-    except (KeyError, ValueError):
-        return False
-
-
 def _shard(transaction: Transaction) -> str:
     """Return its shard in the index of due records: in the lane of the acquirer of its next step, if any."""
     lane = NO_ACQUIRER if transaction.phase is Phase.AWAITING_COMPLETION else transaction.acquirer

@@ -9,7 +9,6 @@ import argparse
 import getpass
 import json
 import os
-import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -45,10 +44,7 @@ from infra.local import stage_clock
 from infra.operator import digest_key, stage, stage_secret
 from infra.operator.digest_key import rotate_digest_command
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
-from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
-from infra.operator.records import UNREADABLE
-from infra.operator.restore import restore_command
 from infra.operator.smoke_merchant import smoke_merchant_command
 from infra.operator.system_users import (
     BLOCK,
@@ -68,7 +64,6 @@ ADMITTED_MINUTES = 1  # API Gateway admits the caller of an accepted header with
 EVER = datetime.max.replace(tzinfo=UTC)
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
 OBJECTS = "agent#17, merchant#3, terminal#9"
-MONTH = r"[0-9]{4}-(0[1-9]|1[0-2])"
 
 
 def _link_card_command(options: argparse.Namespace) -> None:
@@ -231,29 +226,6 @@ def _find_login_command(options: argparse.Namespace) -> None:
     sys.exit("No agent has this login.")
 
 
-def _rebuild_totals_command(options: argparse.Namespace) -> None:
-    """Print each corrected counter. Exit with 1 if writers kept changing some of them."""
-    if options.month and not re.fullmatch(MONTH, options.month):
-        sys.exit("The month must be like 2026-03.")
-    corrected, busy = 0, 0
-    chosen = list(merchants_of(options.merchant))
-    if options.merchant is not None and not chosen:
-        sys.exit(f"There is no merchant {options.merchant}.")
-    for merchant in chosen:
-        for month in [options.month] if options.month else months_of(merchant, clock.now()):
-            try:
-                outcome = rebuild(merchant.id, month)
-            except UNREADABLE:
-                sys.exit(f"merchant {merchant.id}, {month}: an item is unreadable: run the command restore.")
-            for one in outcome.mended:
-                print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
-            corrected += len(outcome.mended)
-            busy += len(outcome.moving)
-    print(f"{corrected} counters corrected.")
-    if busy:
-        sys.exit(f"{busy} more were being written to: run the command again.")
-
-
 # Each command: its help, its function, and its arguments as argparse takes them.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, dict[str, Any]]]] = {
     "system-user": (
@@ -328,14 +300,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         },
     ),
     "sweep": ("finish pending payments, send due messages", _sweep_command, {}),
-    "rebuild-totals": (
-        "count the totals of the history again from the transactions, and correct them",
-        _rebuild_totals_command,
-        {
-            "--merchant": {"type": int, "help": "its ID; every merchant unless given"},
-            "--month": {"help": "such as 2026-03; every month unless given"},
-        },
-    ),
     "reconcile": (
         "compare a host's list of a day with our books",
         reconcile_command,
@@ -343,20 +307,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--acquirer": {"required": True, "help": "its code in ACQUIRERS"},
             "--date": {"required": True, "help": "the merchants' day, such as 2026-03-14"},
             "--file": {"required": True, "help": f"the host's list, CSV: {', '.join(HEADER)}"},
-        },
-    ),
-    "restore": (
-        "write the damaged items of the tables back, as they were at a time",
-        restore_command,
-        {
-            "--at": {"required": True, "help": "a time before the damage, such as 2026-03-14T09:00:00Z"},
-            "--table": {"help": "such as transactions; every table unless given"},
-            "--merchant": {"type": int, "help": "its ID; every merchant unless given"},
-            "--copies": {
-                "help": "the beginning of the names of copies that you made; the command makes them otherwise"
-            },
-            "--yes": {"action": "store_true", "help": "write without a question"},
-            "--delete-copies": {"action": "store_true", "help": "delete the copies of this time, and do nothing else"},
         },
     ),
     "echo": ("ask the host of the acquirer ISO8583 whether it is there (0800)", _echo_command, {}),
@@ -431,9 +381,9 @@ def _run(chosen: argparse.Namespace) -> None:
 def _log_apart(chosen: argparse.Namespace) -> Iterator[None]:
     """Write log lines to standard error: standard output may be a document, a secret or a list.
 
-    `restore` and `payer erase` print a report of their work, which has its log lines.
+    `payer erase` prints a report of its work, which has its log lines.
     """
-    before, is_report = log.write, chosen.command == "restore" or getattr(chosen, "action", None) == ERASE
+    before, is_report = log.write, getattr(chosen, "action", None) == ERASE
     if is_report or before is log.write_to_standard_error:  # another command of this process changes it back
         yield
         return

@@ -160,7 +160,7 @@ def _digest_login(item: Item) -> tuple[str, str]:
             return name, "its agent has no secret key: give it a new one."
         digest = _digest_of(login, agent)
     except UnreadableError:
-        return name, "it or its agent is unreadable: run restore, then this command again."
+        return name, "it or its agent is unreadable: correct it, then run this command again."
     if digest is None:
         return name, "its digest is not that of the agent's secret key: give the agent a new one."
     values = {"new": digest, "old": login.key_digest, "agent_id": login.agent_id}

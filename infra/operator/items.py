@@ -52,24 +52,6 @@ def pages(name: str) -> Iterator[list[dict[str, Value]]]:
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
 
 
-def items_of_partition(table: str, partition: str) -> list[dict[str, Value]]:
-    """Return all items of a partition whose key is a text."""
-    parameters: dict[str, Any] = {
-        "TableName": table_name(table),
-        "KeyConditionExpression": "#partition = :partition",
-        "ExpressionAttributeNames": {"#partition": keys_of(table)[0]},
-        "ExpressionAttributeValues": {":partition": {"S": partition}},
-        "ConsistentRead": True,
-    }
-    found: list[dict[str, Value]] = []
-    while True:
-        page = with_retries(lambda: client().call("Query", **parameters))
-        found += page["Items"]
-        if "LastEvaluatedKey" not in page:
-            return found
-        parameters["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-
-
 def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> dict[str, dict[str, Value]]:
     """Return the stored items with the keys of these items, by name (strong reads). A missing copy has none.
 
@@ -93,13 +75,6 @@ def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> 
 def put(table: str, item: Item, present: Item | None) -> Write:
     """Return the write of an item, which requires that the stored one is `present`."""
     return Write("Put", {"TableName": table_name(table), "Item": item, **_if_unchanged(table, present)})
-
-
-def delete(table: str, present: Item) -> Write:
-    """Return the deletion of an item, which requires that it is as it was read."""
-    return Write(
-        "Delete", {"TableName": table_name(table), "Key": key_of(table, present), **_if_unchanged(table, present)}
-    )
 
 
 def _if_unchanged(table: str, present: Item | None) -> Mapping[str, Any]:

@@ -6,15 +6,12 @@ tests/infra/operator/test_role.py runs each command and compares its calls with 
 from typing import Any
 
 from infra.stack import policies, resources
-from infra.stack.policies import FILES, KEY, TABLE, USE_OF_THE_KEY, Statement, allow, arn, via
+from infra.stack.policies import FILES, KEY, TABLE, Statement, allow, arn, via
 from infra.stack.resources import SECRET_TYPE, TABLE_TYPE
 
-HOURS = 12  # of a session: the copies of large tables take hours
 FUNCTIONS = ("APIHandler", "SweepPayments", "SweepOutbox")
 READ = ("BatchGetItem", "GetItem", "Query", "Scan")
 WRITTEN = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")
-# DynamoDB fills a copy with the caller's permissions.
-COPIED = ("BatchWriteItem", "DeleteItem", "PutItem", "UpdateItem", "RestoreTableToPointInTime")
 INDEXES = ("agents/index/by_client", "outbox/index/due", "transactions/index/due")
 
 
@@ -27,7 +24,6 @@ def role() -> dict[str, Any]:
         "Type": "AWS::IAM::Role",
         "Properties": {
             "Description": {"Fn::Sub": "Operator's commands on ${AWS::StackName}"},
-            "MaxSessionDuration": HOURS * 3600,
             "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
             "Policies": [{"PolicyName": "commands", "PolicyDocument": policy}],
         },
@@ -35,23 +31,19 @@ def role() -> dict[str, Any]:
 
 
 def _of_tables() -> list[Statement]:
-    tables = [arn(TABLE + one["TableName"]["Fn::Sub"]) for one in resources.properties_of(TABLE_TYPE)]
+    names = [one["TableName"]["Fn::Sub"] for one in resources.properties_of(TABLE_TYPE)]
+    tables = [arn(TABLE + name) for name in names if not name.endswith("-pricelists")]
     indexes = [arn(TABLE + "${AWS::StackName}-" + index) for index in INDEXES]
-    described = ("DescribeContinuousBackups", "DescribeTable", "RestoreTableToPointInTime")
-    copies = [arn(TABLE + "${AWS::StackName}-copy-*")]
     return [
-        allow("dynamodb", (*READ, *WRITTEN, *described), tables),
+        allow("dynamodb", (*READ, *WRITTEN), tables),
         allow("dynamodb", ("Query",), indexes),
-        allow("dynamodb", (*READ, *COPIED, "DescribeTable", "DeleteTable"), copies),
     ]
 
 
 def _of_the_key() -> list[Statement]:
-    granting = {"StringEquals": via(["dynamodb"]), "Bool": {"kms:GrantIsForAWSResource": "true"}}
     of_agents = {"kms:EncryptionContext:agent": "*"}
     return [
-        allow("kms", USE_OF_THE_KEY, [KEY], StringEquals=via(["dynamodb", "s3", "secretsmanager"])),
-        allow("kms", ("CreateGrant",), [KEY], **granting),
+        allow("kms", ("Decrypt", "GenerateDataKey*"), [KEY], StringEquals=via(["dynamodb", "s3", "secretsmanager"])),
         allow("kms", ("Decrypt", "Encrypt"), [KEY], StringLike=of_agents),
     ]
 

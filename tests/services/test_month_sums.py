@@ -24,7 +24,6 @@ from chalicelib.store.counters import counters_key
 from chalicelib.store.table import read_item, set_attributes, update, write_one
 from infra.bench.client import measure_capacity
 from infra.bench.shop import write_in_bulk
-from infra.operator.rebuild_totals import rebuild
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import failing, hooked, told
 from tests.support.interleaving import Turns
@@ -86,8 +85,6 @@ def test_every_list_is_exact_while_time_passes_and_much_comes_late(exact_engine:
         if chance.random() < 0.5:
             with told("after", len(books.kept), "at", now):
                 check(books, books.ask(now, {"From": str((now - 364 * DAY).date())}))
-    months = sorted({f"{local(one):%Y-%m}" for one in books.kept})
-    assert [rebuild(books.merchant.id, month).mended for month in months] == [()] * len(months)
     check(books, books.ask(now, {"From": str((now - 364 * DAY).date())}))
 
 
@@ -120,9 +117,6 @@ def test_between_any_two_calls_of_a_list_something_else_may_be_written(seed: int
             assert len({one.id for one in page.transactions}) == len(page.transactions)
             assert before <= {one.id for one in page.transactions}
 
-    def count_again() -> None:
-        rebuild(books.merchant.id, "2028-01")
-
     first, second = books.agents
     works: list[Callable[[], None]] = [
         partial(write, lambda: paid(books, first, NOW, date=NOW - 40 * DAY)),
@@ -130,7 +124,6 @@ def test_between_any_two_calls_of_a_list_something_else_may_be_written(seed: int
         decide,
         ask,
         ask,
-        count_again,
     ]
     with told("seed", seed), hooked(turns.hook):
         turns.run(*works)
@@ -193,7 +186,6 @@ def test_what_is_written_before_any_call_of_a_list_is_in_the_next_list(
             assert before <= page.amount <= amount(books.kept)
             for _ in range(2):
                 check(books, books.ask(NOW, YEAR))
-            assert [rebuild(books.merchant.id, f"2028-0{month}").mended for month in (1, 2, 3)] == [(), (), ()]
 
 
 def costs(tills: int) -> list[tuple[int, float]]:

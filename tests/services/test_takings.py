@@ -13,7 +13,6 @@ import pytest
 from chalicelib import exact_json
 from chalicelib.domain import steps, takings
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.takings import Taking, Takings, TaxTaking
@@ -22,10 +21,9 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.takings import report
-from chalicelib.store import counters, receipt_numbers, transactions
-from chalicelib.store.table import put_new, update, write_one
+from chalicelib.store import receipt_numbers, transactions
+from chalicelib.store.table import put_new, write_one
 from infra.bench.shop import write_in_bulk
-from infra.operator.rebuild_totals import rebuild
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import hooked, told
 from tests.support.interleaving import Turns
@@ -130,8 +128,6 @@ def test_takings_of_a_year_are_a_recount_for_all_and_for_each_agent(year: Books)
         of_days = recount(year, "hour", "2028-03-03", of=agent)
         assert len({day for day, *_ in of_days}) > 2
         assert ask(year, {"From": "2028-03-03"}, "hour", of=agent) == of_days
-    months = sorted({f"{local(one):%Y-%m}" for one in year.kept})
-    assert [rebuild(year.merchant.id, month).mended for month in months] == [()] * len(months)
 
 
 @pytest.mark.usefixtures("engine")
@@ -152,7 +148,6 @@ def test_what_takes_money_later_stands_where_it_was_made() -> None:
     books.kept = [cash, replace(payment, phase=Phase.APPROVED), replace(returning, phase=Phase.REVERSAL_APPROVED)]
     assert (ask(books, {}), ask(books, {}, "hour")) == (recount(books), recount(books, "hour"))
     assert len(ask(books, {})) == 3
-    assert rebuild(books.merchant.id, "2028-03").mended == ()
 
 
 @pytest.mark.usefixtures("engine")
@@ -225,20 +220,6 @@ def test_takings_cost_the_same_calls_for_any_payments(exact_engine: str, by: str
         counts.append(len(made))
 
     assert counts == [calls, calls]
-
-
-def test_numbers_of_money_that_went_wrong_are_mended(exact_engine: str) -> None:
-    del exact_engine
-    books = a_merchant_with_agents()
-    cash = books.record(paid(books, books.agents[0], NOW))
-    entry = entry_of(cash)
-    for key, name in ((counters.total_key, "k09"), (counters.slots_key, "k23")):
-        write_one(update(key(books.merchant.id, entry), f"SET #{name} = :{name}", {name: 7}))
-
-    mended = rebuild(books.merchant.id, "2028-03").mended
-
-    assert sorted((one.name, one.stored, one.counted) for one in mended) == [("k09", 7, 1), ("k23", 7, 1)]
-    assert ask(books, {}) == recount(books)
 
 
 def test_more_than_a_few_calls_can_read_is_refused(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

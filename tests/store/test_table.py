@@ -28,7 +28,7 @@ from hypothesis.strategies import (
 from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType, Purchase, Transaction
+from chalicelib.domain.transaction import InputType, Purchase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import aws_retries, table, transactions, webhooks
 from chalicelib.store.aws_retries import ATTEMPTS
@@ -41,7 +41,6 @@ from chalicelib.store.table import (
     commit,
     decode,
     encode,
-    malformed,
     put_new,
     read_all,
     set_attributes,
@@ -299,24 +298,6 @@ wholes = builds(
 @given(whole=wholes)
 def test_a_record_reads_back_as_it_was_written(whole: Whole) -> None:
     assert decode(Whole, encode(whole)) == whole
-
-
-@pytest.mark.parametrize(
-    ("changes", "wrong"),
-    [
-        ({}, []),
-        ({"reversals": None, "receipt": None}, []),  # they may be absent
-        ({"unknown": {"N": "x"}}, []),
-        ({"taker": None, "phase": {"S": "?"}, "amount_minor": {"N": "1.5"}}, ["amount_minor", "phase", "taker"]),
-        ({"gmt": {"N": "99"}}, ["gmt"]),
-        ({"result_code": {"S": "0"}}, ["result_code"]),  # of a group
-    ],
-    ids=str,
-)
-def test_the_attributes_that_make_a_record_unreadable_are_named(changes: dict[str, Any], wrong: list[str]) -> None:
-    item = {name: value for name, value in (encode(a_payment()) | changes).items() if value is not None}
-
-    assert malformed(Transaction, item) == wrong
 
 
 def test_a_payment_reads_back_as_it_was_written() -> None:

@@ -18,11 +18,9 @@ from chalicelib.store import outbox, transactions
 from chalicelib.store.table import (
     AlreadyExistsError,
     Write,
-    client,
     commit,
     read_item,
     set_attributes,
-    table_name,
     update,
     write_one,
 )
@@ -194,42 +192,6 @@ def test_a_request_of_a_return_ends_as_nothing_attempted_or_unanswered_unless_it
     expected = replace(returning, claimed_at=NOW + SECOND) if is_claimed else end(returning)
     after = stored_transaction(returning.id)
     assert (after.phase, after.claimed_at) == (expected.phase, expected.claimed_at)
-
-
-@pytest.mark.parametrize(
-    ("phase", "changes", "is_right"),
-    [
-        (Phase.UNKNOWN, {}, True),
-        (Phase.UNKNOWN, {"due_at": (NOW + MINUTE).isoformat()}, True),
-        (Phase.UNKNOWN, {"due_at": None}, False),
-        (Phase.UNKNOWN, {"due_shard": None}, False),
-        (Phase.UNKNOWN, {"due_shard": "elsewhere#0"}, False),
-        (Phase.UNKNOWN, {"due_at": "tomorrow"}, False),
-        (Phase.UNKNOWN, {"due_at": "2026-03-14T09:26:53"}, False),
-        (Phase.APPROVED, {"due_at": None, "due_shard": None}, True),
-        (Phase.APPROVED, {}, False),
-        (Phase.APPROVED, {"due_shard": None}, False),
-        (Phase.APPROVED, {"due_at": None}, False),
-    ],
-)
-def test_an_item_that_is_due_in_its_right_place_or_not_at_all_is_left(
-    phase: Phase, changes: dict[str, str | None], *, is_right: bool
-) -> None:
-    payment = a_payment(input_type=InputType.CHIP, acquirer="SANDBOX", phase=Phase.UNKNOWN)
-    transactions.record(payment)
-    payment, item = replace(payment, phase=phase), read_item(transactions.key(payment.id))
-    placed = {name: item[name]["S"] for name in ("due_shard", "due_at")} | changes
-    found: dict[str, Any] = {name: {"S": text} for name, text in placed.items() if text}
-
-    write = transactions.listed_as_due(payment, found, NOW)
-
-    assert (write is None) is is_right
-    if write:
-        client().call(
-            "PutItem", TableName=table_name(transactions.TABLE), Item={**item, **found, "phase": {"S": phase}}
-        )
-        write_one(write)
-        assert transactions.listed_as_due(payment, read_item(transactions.key(payment.id)), NOW) is None
 
 
 def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> None:

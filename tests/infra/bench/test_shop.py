@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from chalicelib.store import transactions
 from infra.bench.shop import write_in_bulk
-from infra.operator.rebuild_totals import Outcome, rebuild
 from tests.support.ledger import TAXES, a_merchant_with_agents, ids, local, paid, taxed
 from tests.support.tills import a_till
 from tests.support.transactions import NOW, a_body, a_guid, altered
@@ -24,12 +23,10 @@ def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_write
     for one in books.kept[30:]:
         transactions.record(one)
 
-    months = {f"{local(one):%Y-%m}" for one in books.kept}
     named = [one for one in books.kept if one.particulars.ext_id]
     model = sorted(books.kept, key=lambda one: (local(one), one.id), reverse=True)
     assert ids(books.ask(NOW, {}).transactions) == ids(model)
     assert books.ask(NOW, {"ExtID": "order-1"}).total == len(named)
-    assert [rebuild(books.merchant.id, month) for month in months] == [Outcome((), ())] * len(months)
 
 
 def test_a_bulk_load_continues_the_receipt_numbers_of_each_day(engine: str) -> None:

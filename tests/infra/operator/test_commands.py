@@ -65,8 +65,6 @@ def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
     ("command", "message"),
     [
         (["audit", "agent#999999"], "No change of agent#999999 is stored.*terminal#9"),
-        (["rebuild-totals", "--merchant", "999999"], "There is no merchant 999999"),
-        (["rebuild-totals", "--month", "2026-13"], "The month must be like 2026-03"),
     ],
 )
 def test_a_name_that_does_not_exist_is_one_clear_line(
