@@ -127,7 +127,7 @@ clients: $(VENV) client-tools  ## test generated clients and the Postman collect
 release-tests: $(VENV) $(TEST_TOOLS) client-tools  ## run all tests on every engine and screen, with those of libraries and tools: before a release
 	@ENGINES=all $(BIN)/pytest $(PARALLEL) -m ""
 
-reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
+reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md and the Postman collection
 	@$(BIN)/python -m infra.reference
 
 renderer: $(VENV)  ## write the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm

@@ -1,19 +1,17 @@
-"""Telephone numbers: stored as E.164, shown in international format.
+"""Telephone numbers, read once, at the edge. The package phonenumbers takes 20 ms to import, so its first use does."""
 
-The package phonenumbers takes 20 ms to import. Most answers only show numbers, for which a table of formats is enough.
-`make reference` writes this table.
-"""
-
-import json
-import re
-from functools import cache, lru_cache
-from pathlib import Path
-
-FORMATS = Path(__file__).with_name("phone_formats.json")
+from typing import NamedTuple
 
 
-def parse(text: str, region: str | None) -> str | None:
-    """Return a telephone number as E.164 ("+27829876543"), or None when no number has this form.
+class PhoneNumber(NamedTuple):
+    """A telephone number in both its forms."""
+
+    e164: str  # to send to and to compare: "+27829876543"
+    international: str  # to show: "+27 82 987 6543", the digits of E.164 in groups
+
+
+def parse(text: str, region: str | None) -> PhoneNumber | None:
+    """Return a telephone number, or None when no number has this form.
 
     The number may be unassigned, because numbering plans change more often than this package.
     """
@@ -25,7 +23,9 @@ def parse(text: str, region: str | None) -> str | None:
         return None
     if not phonenumbers.is_possible_number(parsed):
         return None
-    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+    parsed.extension = None  # E.164 has none
+    formats = phonenumbers.PhoneNumberFormat
+    return PhoneNumber(*(phonenumbers.format_number(parsed, one) for one in (formats.E164, formats.INTERNATIONAL)))
 
 
 def sms_country(number: str) -> str | None:
@@ -41,22 +41,3 @@ def sms_country(number: str) -> str | None:
     largest: str = phonenumbers.region_code_for_country_code(parsed.country_code or 0)
     country: str = phonenumbers.region_code_for_number(parsed) or largest
     return country if country.isalpha() else None  # the code of a network of several countries is "001"
-
-
-@lru_cache(maxsize=1024)
-def format_international(number: str) -> str:
-    """Return an E.164 number in international format: "+27 82 987 6543"."""
-    formats = _formats()
-    code = next((number[1:end] for end in (2, 3, 4) if number[1:end] in formats), "")
-    national = number.removeprefix(f"+{code}")
-    for leading, pattern, template in formats.get(code, ()):
-        if re.match(leading, national) and (found := re.fullmatch(pattern, national)):
-            return f"+{code} {found.expand(template)}"
-    return f"+{code} {national}" if code else number
-
-
-@cache
-def _formats() -> dict[str, list[tuple[str, str, str]]]:
-    """Return by country code the formats of its numbers: the first digits, a pattern for all, and the template."""
-    parsed: dict[str, list[tuple[str, str, str]]] = json.loads(FORMATS.read_text(encoding="utf-8"))
-    return parsed

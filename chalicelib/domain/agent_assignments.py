@@ -85,4 +85,5 @@ def matches_search(agent: Agent, text: str, tid: str | None) -> bool:
     digits = digits.lstrip("0") or digits
     is_number = bool(digits) and not set(text) - set("0123456789+-() ")
     texts = (agent.name, agent.email, tid or "")
-    return any(searched in part.casefold() for part in texts) or (is_number and digits in agent.phone)
+    phone = "".join(filter(str.isdecimal, agent.phone))
+    return any(searched in part.casefold() for part in texts) or (is_number and digits in phone)

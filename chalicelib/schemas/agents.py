@@ -15,7 +15,6 @@ from chalicelib.domain.permissions import Right, is_administrator, rights_of
 from chalicelib.domain.sessions import RememberedSession
 from chalicelib.errors import Check, ErrorCode, Validation
 from chalicelib.iso_codes import currency_code
-from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import (
     Answer,
     Identifier,
@@ -299,7 +298,7 @@ class PosView(View):
         zone = zone_of(gmt, merchant.gmt)
         return cls.carried(
             agent,
-            phone=format_international(agent.phone) if agent.phone else "",
+            phone=agent.phone,
             secret_key=profile.secret_key and profile.secret_key.reveal(),
             tid=profile.tid,
             logon=profile.login and LogonView.of(profile.login, now, zone),

@@ -55,7 +55,7 @@ def _known_currency(text: str) -> str:
     return iso_codes.currency_code(text)
 
 
-def _phone(text: str, info: ValidationInfo) -> str:
+def _phone(text: str, info: ValidationInfo) -> phone_numbers.PhoneNumber:
     code = info.data.get("country_code") or (info.context or {}).get("country_code")
     number = phone_numbers.parse(text, iso_codes.country_code(code) if code else None)
     if number is None:
@@ -63,10 +63,20 @@ def _phone(text: str, info: ValidationInfo) -> str:
     return number
 
 
+def _e164(text: str, info: ValidationInfo) -> str:
+    return _phone(text, info).e164
+
+
+def _international(text: str, info: ValidationInfo) -> str:
+    return _phone(text, info).international
+
+
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 ExtID = Annotated[str, Field(max_length=128)]
-Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
+PHONE = Field(min_length=1, max_length=64)
+Phone = Annotated[str, PHONE, AfterValidator(_international)]  # stored as it is shown
+ReceiptPhone = Annotated[str, PHONE, AfterValidator(_e164)]  # stored as messages are sent to it
 
 
 def _values_of(value: dict[str, Any] | list[Any]) -> list[Any]:

@@ -6,7 +6,6 @@ from pydantic import Field
 
 from chalicelib.domain.merchant import Manager, Merchant, MerchantProfile
 from chalicelib.iso_codes import country_name, currency_of_country
-from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
 from chalicelib.schemas.field_types import (
     CountryCode,
@@ -183,7 +182,7 @@ class MerchantView(View):
             **dict.fromkeys(("avatar", "has_avatar"), has_avatar),
             f_inst_id=merchant.financial_institution_id,
             email=merchant.manager.email,
-            phone=format_international(merchant.phone),
+            phone=merchant.phone,
             language_id=merchant.language,
             country_id=merchant.country_code,
             avatar_url=profile.avatar_url,

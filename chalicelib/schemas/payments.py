@@ -56,7 +56,7 @@ from chalicelib.schemas.base import (
     wire_name,
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
-from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, Phone, QueueId, parse_picture
+from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, QueueId, ReceiptPhone, parse_picture
 from chalicelib.schemas.request_context import Context, Location, StoredRequest
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
@@ -97,7 +97,7 @@ def _few(addresses: Any, info: ValidationInfo) -> Any:
 
 
 OneEmail = Annotated[Email, WrapValidator(_or_unread)]
-OnePhone = Annotated[Phone, WrapValidator(_or_unread)]
+OnePhone = Annotated[ReceiptPhone, WrapValidator(_or_unread)]
 AT_MOST = Field(json_schema_extra={"maxItems": MAX_ADDRESSES})
 Emails = Annotated[list[OneEmail], BeforeValidator(_few), AT_MOST]
 Phones = Annotated[list[OnePhone], BeforeValidator(_few), AT_MOST]

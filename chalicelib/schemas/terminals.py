@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from chalicelib import iso_codes, phone_numbers
+from chalicelib import iso_codes
 from chalicelib.domain.merchant import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.agents import PageCounters, PosView
@@ -202,7 +202,7 @@ class TerminalView(View):
             branch_id=terminal.client_id,
             currency=terminal.currency.number,
             accounts=[] if terminal.with_accounts else None,  # a new terminal has no agents
-            phone=phone_numbers.format_international(terminal.phone) if terminal.phone else None,
+            phone=terminal.phone,
             sbp=parse_stored_object(terminal.sbp),
         )
 

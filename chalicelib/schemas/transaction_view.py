@@ -18,7 +18,6 @@ from chalicelib.domain.reversal import CANCELS, offers
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode
-from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, View, views_of
 from chalicelib.schemas.linked_cards import PaidCardView
 
@@ -133,8 +132,7 @@ class TransPosView(View):
     @classmethod
     def of(cls, agent: AgentSnapshot) -> Self:
         """Return the agent at the time of the transaction."""
-        phone = format_international(agent.phone) if agent.phone else ""  # a system user may have none
-        return cls(**{**asdict(agent), "phone": phone})
+        return cls(**asdict(agent))
 
 
 DECLINED = 1000  # the ErrorCode of a decline is this + the ISO 8583 response code

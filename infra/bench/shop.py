@@ -25,7 +25,7 @@ from chalicelib.store.counters import TAXES
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name
 
-PHONE = "+27829876543"
+PHONE = "+27 82 987 6543"
 _ids = itertools.count(900_000_001)
 
 

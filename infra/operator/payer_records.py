@@ -81,7 +81,7 @@ def of_email(text: str) -> Address | None:
 def of_phone(text: str, country_code: str | None) -> Address | None:
     """Return the address of a telephone number, international or national in a country (alpha-2); None otherwise."""
     number = phone_numbers.parse(text, country_code)
-    return Address(number) if number else None
+    return Address(number.e164) if number else None
 
 
 class SeenTransaction(Record):

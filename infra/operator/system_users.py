@@ -70,10 +70,10 @@ def system_user_command(options: argparse.Namespace) -> None:
     """Create a system user, and print its ID."""
     if not re.fullmatch(EMAIL, options.email):
         sys.exit("The e-mail address is not valid.")
-    phone = phone_numbers.parse(options.phone, None) if options.phone else ""
-    if phone is None:
+    phone = phone_numbers.parse(options.phone, None) if options.phone else None
+    if options.phone and phone is None:
         sys.exit("The telephone number is not valid: write it like +27 82 987 6543.")
-    agent = create_system_user(options.name, options.email, _read_password(), phone)
+    agent = create_system_user(options.name, options.email, _read_password(), phone.international if phone else "")
     print(f"System user {agent.id} signs in as {canonical(agent.email)}.")
 
 

@@ -13,7 +13,6 @@ from infra.reference.document import openapi_document
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
 from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
 from infra.reference.pages import pages
-from infra.reference.phone_formats import phone_formats, phone_lengths_module
 from infra.reference.postman import postman_collection
 from infra.stack.policies import policy_files
 
@@ -28,8 +27,6 @@ def generated_files() -> dict[str, str]:
         "docs/errors.md": errors_guide(),
         "docs/alarms.md": alarms_guide(),
         "docs/parameters.md": parameters_guide(),
-        "chalicelib/phone_formats.json": phone_formats(),
-        "chalicelib/pages/till/phone_lengths.js": phone_lengths_module(),
         "chalicelib/pages/till/coins.js": coins_module(),
         "chalicelib/pages/shop/iso_numbers.js": iso_numbers_module(),
         "chalicelib/pages/kit/error_codes.js": error_codes_module(),

@@ -173,7 +173,7 @@ def test_an_update_changes_what_it_sends_and_nothing_else(shop: Shop) -> None:
 
     after = stored_record(merchants.key(shop.id))
     assert reply.body["Merchant"]["Name"] == "New Name"
-    assert (after.name, after.phone, after.address_de_facto) == ("New Name", "+27829876544", "9 Long Street")
+    assert (after.name, after.phone, after.address_de_facto) == ("New Name", "+27 82 987 6544", "9 Long Street")
     changed = {name for name, value in vars(before).items() if getattr(after, name) != value}
     assert changed == {"name", "phone", "address_de_facto", "version"}
 

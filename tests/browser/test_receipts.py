@@ -16,7 +16,9 @@ from chalicelib.receipts.html import as_html
 from tests.browser.conftest import Visit
 from tests.support.transactions import a_guid, a_payment, altered
 
-SHOP = MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543", "4123456789", "000000001234567", "7/logo.png")
+SHOP = MerchantSnapshot(
+    "Bean & Leaf", "12 Long Street", "+27 82 987 6543", "4123456789", "000000001234567", "7/logo.png"
+)
 LOGO = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 VAT = TaxAmount("VAT15", "VAT", Decimal(15), 13257, 1729)
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 3

@@ -83,7 +83,7 @@ def test_the_merchant_itself_is_its_one_branch() -> None:
     assert [(item.field, item.code) for item in wrong] == [("branches_actions[0].branch_id", 565)]
 
 
-AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+27829876543")
+AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+27 82 987 6543")
 
 
 @pytest.mark.parametrize(

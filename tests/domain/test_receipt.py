@@ -88,7 +88,7 @@ def test_a_cash_receipt_reads_like_one() -> None:
         == f"""\
               Bean & Leaf
 Bean and Leaf (Pty) Ltd, 12 Long Street
-              +27829876543
+            +27 82 987 6543
            Tax no. 4123456789
 
                 RECEIPT
@@ -382,7 +382,7 @@ def test_a_tax_invoice_reads_like_one() -> None:
         == """\
               Bean & Leaf
 Bean and Leaf (Pty) Ltd, 12 Long Street
-              +27829876543
+            +27 82 987 6543
            Tax no. 4123456789
 
               Tax invoice

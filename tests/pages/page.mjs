@@ -11,7 +11,7 @@ const GLOBALS = ["globalThis", "navigator", "document", "location", "history", "
   "sessionStorage", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date", "scrollTo", "scrollY", "FormData", "ResizeObserver", "MutationObserver",
   "print", "open", "isSecureContext", "getSelection", "Event", "AbortController", "requestAnimationFrame", "cancelAnimationFrame"];
 const LIBRARIES = { preact: "preact.mjs", "preact/hooks": "hooks.mjs", htm: "htm.mjs" };
-const PURE = /till\/(rules|basket|coins|phone_lengths)\.js|kit\/(error_codes|barcodes)\.js|texts\/\w+\.js/; // one copy serves all pages
+const PURE = /till\/(rules|basket|coins)\.js|kit\/(error_codes|barcodes)\.js|texts\/\w+\.js/; // one copy serves all pages
 const EXPORTED = /^export (?=(?:(?:async )?function|class|const) (\w+))/gm;
 const compiled = new Map();
 const shared = new Map();

@@ -14,7 +14,7 @@ from chalicelib.domain.money import Currency
 from tests.support import http
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
-PHONE = "+27829876543"
+PHONE = "+27 82 987 6543"
 PASSWORD = "a password of some length"  # noqa: S105  it opens nothing
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(60)
 JPEG = b"\xff\xd8\xff\xe0" + bytes(60)

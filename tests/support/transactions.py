@@ -33,7 +33,7 @@ def a_payment(**changes: Any) -> Transaction:
     facts: dict[str, Any] = {
         "id": a_guid(),
         "client_id": 7,
-        "agent": AgentSnapshot(17, "till@shop.example", "Till 1", "+27829876543"),
+        "agent": AgentSnapshot(17, "till@shop.example", "Till 1", "+27 82 987 6543"),
         "terminal_id": 3,
         "terminal_name": "SHOP0001",
         "phase": Phase.APPROVED,
@@ -46,7 +46,7 @@ def a_payment(**changes: Any) -> Transaction:
         "gmt": 2,
         "fingerprint": "f",
         "invoice": "260314000001",
-        "merchant": MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543"),
+        "merchant": MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27 82 987 6543"),
         "raw_request": "{}",
         "result": Result(code=0, message="Approved"),
     }

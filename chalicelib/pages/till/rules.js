@@ -1,6 +1,5 @@
 // The rules of a till that goes on selling without connection (docs/offline.md). Pure functions: no browser, no words.
 import { DECLINED, ErrorCode } from "../kit/error_codes.js";
-import { PHONE_LENGTHS } from "./phone_lengths.js";
 
 export const TENDERS = {
   cash: { inputType: 10, feature: "AcceptCash", isOffline: true },
@@ -85,11 +84,12 @@ export function allowed(features, options) {
   });
 }
 
-// The service's own forms of an address, because a receipt to another one is refused.
+// The service's own form of an e-mail. It reads telephone numbers as people write them: here such a text only has digits, so
+// that none is refused which the service takes.
 const EMAIL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
 const MAX_EMAIL = 254;
-const PHONE = /^\+[1-9]\d{6,14}$/;
-const LOCAL_PHONE = /^0\d{6,13}$/; // without the country
+const PHONE = /^(?=.*\p{Nd}.*\p{Nd})[^@]{2,64}$/u;
+const WITH_COUNTRY = /[+＋]/; // its code
 
 // The receipt's address as the request has it, null for none, or undefined for a text that is no address. A local telephone
 // number is one of the country.
@@ -97,16 +97,7 @@ export function addressOf(typed, country) {
   const text = typed.trim();
   if (!text) return null;
   if (EMAIL.test(text) && text.length <= MAX_EMAIL) return { Email: text };
-  const phone = text.replace(/[\s().-]/g, "");
-  return (country && LOCAL_PHONE.test(phone)) || (PHONE.test(phone) && isPossible(phone)) ? { Phone: phone } : undefined;
-}
-
-// A number of its country has this many digits.
-function isPossible(phone) {
-  const code = [2, 3, 4].map((end) => phone.slice(1, end)).find((one) => Object.hasOwn(PHONE_LENGTHS, one));
-  if (!code) return false;
-  const national = phone.slice(code.length + 1);
-  return national[0] !== "0" && PHONE_LENGTHS[code].includes(national.length);
+  return PHONE.test(text) && (country || WITH_COUNTRY.test(text)) ? { Phone: text } : undefined;
 }
 
 const MAX_DESCRIPTION = 1024;
