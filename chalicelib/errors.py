@@ -9,69 +9,70 @@ MAX_VALIDATIONS = 100  # items in an answer: the first ones found
 
 
 class ErrorCode(Enum):
-    """`ErrorCode` of the envelope, with its usual message. `web.STATUS_OF` has its HTTP status.
+    """`ErrorCode` of the envelope, with its HTTP status and its usual message.
 
     A decline is not among them, because it is an answer: 1000 + the ISO 8583 response code.
     """
 
-    NO_CREDENTIAL = (101, "A credential is required.")
-    BAD_CREDENTIAL = (102, "The login or its secret is wrong.")
-    AGENT_BLOCKED = (103, "The agent is blocked.")
-    LOGIN_LOCKED = (104, "The login is locked after failed attempts.")
-    SESSION_EXPIRED = (105, "The session has expired.")
-    TOKEN_INVALID = (106, "The token is invalid.")
-    SCHEME_DISABLED = (107, "This authorization scheme is not enabled.")
-    MERCHANT_BLOCKED = (108, "The merchant is blocked.")
-    ROLE_MAY_NOT = (151, "The account may not do this.")
-    NOT_THE_CALLER = (152, "CurrentAccountID is not the account of the credential.")
+    NO_CREDENTIAL = (101, 401, "A credential is required.")
+    BAD_CREDENTIAL = (102, 401, "The login or its secret is wrong.")
+    AGENT_BLOCKED = (103, 401, "The agent is blocked.")
+    LOGIN_LOCKED = (104, 401, "The login is locked after failed attempts.")
+    SESSION_EXPIRED = (105, 401, "The session has expired.")
+    TOKEN_INVALID = (106, 401, "The token is invalid.")
+    SCHEME_DISABLED = (107, 401, "This authorization scheme is not enabled.")
+    MERCHANT_BLOCKED = (108, 401, "The merchant is blocked.")
+    ROLE_MAY_NOT = (151, 403, "The account may not do this.")
+    NOT_THE_CALLER = (152, 403, "CurrentAccountID is not the account of the credential.")
 
-    MALFORMED_JSON = (201, "The body is not a JSON object.")
-    VALIDATION_FAILED = (202, "The request is not valid: see Validations.")
-    TOO_LARGE = (203, "The body is too large.")
-    PATH_AND_BODY_DIFFER = (204, "The path and the body name different objects.")
-    MEDIA_TYPE = (205, "The body must be application/json.")
-    METHOD_NOT_ALLOWED = (206, "The path does not take this method.")
-    UNKNOWN_PATH = (207, "There is nothing at this path.")
+    MALFORMED_JSON = (201, 400, "The body is not a JSON object.")
+    VALIDATION_FAILED = (202, 400, "The request is not valid: see Validations.")
+    TOO_LARGE = (203, 413, "The body is too large.")
+    PATH_AND_BODY_DIFFER = (204, 400, "The path and the body name different objects.")
+    MEDIA_TYPE = (205, 415, "The body must be application/json.")
+    METHOD_NOT_ALLOWED = (206, 405, "The path does not take this method.")
+    UNKNOWN_PATH = (207, 404, "There is nothing at this path.")
 
-    IN_PROGRESS = (301, "An operation with this ID is in progress.")
-    ID_REUSED = (302, "This ID was used before with other content.")
-    NOT_REVERSIBLE_HERE = (303, "The payment cannot be reversed this way.")
-    EXCEEDS_REMAINDER = (304, "The amount exceeds what remains of the payment.")
-    ALREADY_REVERSED = (305, "The payment is reversed in full already.")
-    CANCEL_WINDOW_CLOSED = (306, "The payment can no longer be cancelled: return it.")
-    EMAIL_TAKEN = (307, "The e-mail belongs to an agent already.")
-    TID_TAKEN = (308, "The merchant has a terminal of this name already.")
-    ORIGINAL_UNFINISHED = (309, "The original payment is not finished.")
-    OUTCOME_UNKNOWN = (310, "The outcome is not known yet: ask for the status.")
-    KIND_NOT_ENABLED = (311, "This kind of payment is not enabled for the agent.")
-    KIND_NOT_SUPPORTED = (312, "This kind of operation is not supported.")
-    TOO_MANY_WRONG_CARDS = (313, "Too many wrong cards were named for this payment.")
-    PRICE_LIST_CHANGED = (314, "The price list was changed meanwhile: load it again.")
-    NO_USABLE_TERMINAL = (315, "The agent has no terminal that may take payments.")
+    IN_PROGRESS = (301, 409, "An operation with this ID is in progress.")
+    ID_REUSED = (302, 422, "This ID was used before with other content.")
+    NOT_REVERSIBLE_HERE = (303, 409, "The payment cannot be reversed this way.")
+    EXCEEDS_REMAINDER = (304, 409, "The amount exceeds what remains of the payment.")
+    ALREADY_REVERSED = (305, 409, "The payment is reversed in full already.")
+    CANCEL_WINDOW_CLOSED = (306, 409, "The payment can no longer be cancelled: return it.")
+    EMAIL_TAKEN = (307, 409, "The e-mail belongs to an agent already.")
+    TID_TAKEN = (308, 409, "The merchant has a terminal of this name already.")
+    ORIGINAL_UNFINISHED = (309, 409, "The original payment is not finished.")
+    OUTCOME_UNKNOWN = (310, 200, "The outcome is not known yet: ask for the status.")
+    KIND_NOT_ENABLED = (311, 403, "This kind of payment is not enabled for the agent.")
+    KIND_NOT_SUPPORTED = (312, 400, "This kind of operation is not supported.")
+    TOO_MANY_WRONG_CARDS = (313, 409, "Too many wrong cards were named for this payment.")
+    PRICE_LIST_CHANGED = (314, 409, "The price list was changed meanwhile: load it again.")
+    NO_USABLE_TERMINAL = (315, 409, "The agent has no terminal that may take payments.")
 
-    TOO_SOON = (401, "This may be asked once in ten minutes.")  # AuthAccount names the interval of its stage
-    THROTTLED = (402, "Too many requests.")
-    BATCH_TOO_LONG = (403, "The batch has too many items.")
-    PERIOD_TOO_LONG = (404, "The period is too long, or holds too many operations for this filter.")
+    TOO_SOON = (401, 429, "This may be asked once in ten minutes.")  # AuthAccount names the interval of its stage
+    THROTTLED = (402, 429, "Too many requests.")
+    BATCH_TOO_LONG = (403, 400, "The batch has too many items.")
+    PERIOD_TOO_LONG = (404, 400, "The period is too long, or holds too many operations for this filter.")
 
-    MERCHANT_NOT_FOUND = (561, "The merchant is not found.")
-    TERMINAL_NOT_FOUND = (562, "The terminal is not found.")
-    AGENT_NOT_FOUND = (563, "The account is not found.")
-    PRINTER_NOT_FOUND = (564, "The printer is not found.")
-    BRANCH_NOT_FOUND = (565, "The branch is not found.")
-    CARD_NOT_FOUND = (566, "The linked card is not found.")
-    PRODUCT_NOT_FOUND = (567, "The product is not found.")
-    TRANSACTION_NOT_FOUND = (568, "The transaction is not found.")
-    GROUP_NOT_FOUND = (569, "The terminal group is not found.")
-    WEBHOOK_NOT_FOUND = (570, "The webhook is not found.")
-    EVENT_NOT_FOUND = (571, "The event is not found.")
+    MERCHANT_NOT_FOUND = (561, 404, "The merchant is not found.")
+    TERMINAL_NOT_FOUND = (562, 404, "The terminal is not found.")
+    AGENT_NOT_FOUND = (563, 404, "The account is not found.")
+    PRINTER_NOT_FOUND = (564, 404, "The printer is not found.")
+    BRANCH_NOT_FOUND = (565, 404, "The branch is not found.")
+    CARD_NOT_FOUND = (566, 404, "The linked card is not found.")
+    PRODUCT_NOT_FOUND = (567, 404, "The product is not found.")
+    TRANSACTION_NOT_FOUND = (568, 404, "The transaction is not found.")
+    GROUP_NOT_FOUND = (569, 404, "The terminal group is not found.")
+    WEBHOOK_NOT_FOUND = (570, 404, "The webhook is not found.")
+    EVENT_NOT_FOUND = (571, 404, "The event is not found.")
 
-    INTERNAL = (901, "An internal error.")
-    DEPENDENCY_UNAVAILABLE = (902, "The acquirer or partner is out of reach; nothing was attempted.")
-    STORE_UNAVAILABLE = (903, "The store is out of reach.")
+    INTERNAL = (901, 500, "An internal error.")
+    DEPENDENCY_UNAVAILABLE = (902, 503, "The acquirer or partner is out of reach; nothing was attempted.")
+    STORE_UNAVAILABLE = (903, 503, "The store is out of reach.")
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, status: int, message: str) -> None:
         self.code = code
+        self.status = status
         self.message = message
 
     @property

@@ -90,58 +90,6 @@ class Moved(Document):
 KILOBYTE, MEGABYTE = 1024, 1024 * 1024
 PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credential
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **HSTS}
-STATUS_OF = {
-    ErrorCode.NO_CREDENTIAL: 401,
-    ErrorCode.BAD_CREDENTIAL: 401,
-    ErrorCode.AGENT_BLOCKED: 401,
-    ErrorCode.LOGIN_LOCKED: 401,
-    ErrorCode.SESSION_EXPIRED: 401,
-    ErrorCode.TOKEN_INVALID: 401,
-    ErrorCode.SCHEME_DISABLED: 401,
-    ErrorCode.MERCHANT_BLOCKED: 401,
-    ErrorCode.ROLE_MAY_NOT: 403,
-    ErrorCode.NOT_THE_CALLER: 403,
-    ErrorCode.MALFORMED_JSON: 400,
-    ErrorCode.VALIDATION_FAILED: 400,
-    ErrorCode.TOO_LARGE: 413,
-    ErrorCode.PATH_AND_BODY_DIFFER: 400,
-    ErrorCode.MEDIA_TYPE: 415,
-    ErrorCode.METHOD_NOT_ALLOWED: 405,
-    ErrorCode.UNKNOWN_PATH: 404,
-    ErrorCode.IN_PROGRESS: 409,
-    ErrorCode.ID_REUSED: 422,
-    ErrorCode.NOT_REVERSIBLE_HERE: 409,
-    ErrorCode.EXCEEDS_REMAINDER: 409,
-    ErrorCode.ALREADY_REVERSED: 409,
-    ErrorCode.CANCEL_WINDOW_CLOSED: 409,
-    ErrorCode.EMAIL_TAKEN: 409,
-    ErrorCode.TID_TAKEN: 409,
-    ErrorCode.ORIGINAL_UNFINISHED: 409,
-    ErrorCode.OUTCOME_UNKNOWN: 200,
-    ErrorCode.KIND_NOT_ENABLED: 403,
-    ErrorCode.KIND_NOT_SUPPORTED: 400,
-    ErrorCode.TOO_MANY_WRONG_CARDS: 409,
-    ErrorCode.PRICE_LIST_CHANGED: 409,
-    ErrorCode.NO_USABLE_TERMINAL: 409,
-    ErrorCode.TOO_SOON: 429,
-    ErrorCode.THROTTLED: 429,
-    ErrorCode.BATCH_TOO_LONG: 400,
-    ErrorCode.PERIOD_TOO_LONG: 400,
-    ErrorCode.MERCHANT_NOT_FOUND: 404,
-    ErrorCode.TERMINAL_NOT_FOUND: 404,
-    ErrorCode.AGENT_NOT_FOUND: 404,
-    ErrorCode.PRINTER_NOT_FOUND: 404,
-    ErrorCode.BRANCH_NOT_FOUND: 404,
-    ErrorCode.CARD_NOT_FOUND: 404,
-    ErrorCode.PRODUCT_NOT_FOUND: 404,
-    ErrorCode.TRANSACTION_NOT_FOUND: 404,
-    ErrorCode.GROUP_NOT_FOUND: 404,
-    ErrorCode.WEBHOOK_NOT_FOUND: 404,
-    ErrorCode.EVENT_NOT_FOUND: 404,
-    ErrorCode.INTERNAL: 500,
-    ErrorCode.DEPENDENCY_UNAVAILABLE: 503,
-    ErrorCode.STORE_UNAVAILABLE: 503,
-}
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
@@ -374,7 +322,7 @@ def refuse(
         headers["WWW-Authenticate"] = 'Basic realm="payments"'
     items = (model or RequestModel).findings_of(refusal, sent or {})
     body = envelope(refusal.error.code, refusal.message, items)
-    return Enveloped(body, STATUS_OF[refusal.error], headers)
+    return Enveloped(body, refusal.error.status, headers)
 
 
 def crash(defect: BaseException, request: Request) -> Response:

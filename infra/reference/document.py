@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import ErrorCode, envelope
-from chalicelib.web import STATUS_OF, Endpoint
+from chalicelib.web import Endpoint
 from infra.reference import read_json
 from infra.reference.examples import Example, examples, examples_of
 from infra.reference.schemas import SCHEMA_REF, schemas_of
@@ -131,7 +131,7 @@ def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
 def _errors_by_status() -> dict[int, list[ErrorCode]]:
     by_status = defaultdict(list)
     for error in ErrorCode:
-        by_status[STATUS_OF[error]].append(error)
+        by_status[error.status].append(error)
     del by_status[200]
     return by_status
 

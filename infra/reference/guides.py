@@ -5,7 +5,6 @@ from typing import Any
 from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.transaction_view import DECLINED
-from chalicelib.web import STATUS_OF
 from infra.reference import HERE, read_json
 from infra.stack import resources
 from infra.stack.alarms import ALARMS, TOPICS
@@ -24,7 +23,7 @@ def error_codes_module() -> str:
 def errors_guide() -> str:
     """Return the guide of errors."""
     advice = read_json("advice.json")
-    errors = [f"| {one.code} | {STATUS_OF[one]} | {one.message} | {advice[one.name]} |" for one in ErrorCode]
+    errors = [f"| {one.code} | {one.status} | {one.message} | {advice[one.name]} |" for one in ErrorCode]
     declines = [f"| {1000 + code} | {message} |" for code, message in MESSAGES.items() if code]
     checks = [f"| {check.value} | {check.name.replace('_', ' ').lower()} |" for check in Check]
     checks.append("| 561 to 571 | a reference to an object that does not exist: the ErrorCode of the same number |")

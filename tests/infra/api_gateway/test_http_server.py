@@ -15,7 +15,6 @@ from chalice.app import AuthResponse, Chalice, Request
 
 from chalicelib.authorizer import RequestBlueprint, SignIn
 from chalicelib.errors import ErrorCode
-from chalicelib.web import STATUS_OF
 from infra.api_gateway.http_server import Server
 from infra.local import stage
 
@@ -122,7 +121,7 @@ def send_bytes(server: Server, request: bytes) -> Answer:
 
 
 def assert_refused(answer: Answer, error: ErrorCode) -> None:
-    assert answer.status == STATUS_OF[error]
+    assert answer.status == error.status
     assert set(answer.body) == {"ErrorCode", "ErrorMessage", "Validations"}
     assert (answer.body["ErrorCode"], answer.body["Validations"]) == (error.code, None)
     assert answer.headers["Content-Type"] == "application/json"

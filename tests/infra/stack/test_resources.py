@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from chalicelib.errors import ErrorCode
-from chalicelib.web import STATUS_OF
 from infra.local import engines
 from infra.stack import resources
 
@@ -49,7 +48,7 @@ def test_a_gateway_response_is_the_envelope_of_a_known_error(kind: str) -> None:
     error = ERRORS[body["ErrorCode"]]
     assert body == {"ErrorCode": error.code, "ErrorMessage": error.message, "Validations": None}
     # The gateway gives up waiting after 29 s: the outcome is open, so it is 503 and not 500.
-    assert int(RESPONSES[kind]["StatusCode"]) == (503 if kind == "INTEGRATION_TIMEOUT" else STATUS_OF[error])
+    assert int(RESPONSES[kind]["StatusCode"]) == (503 if kind == "INTEGRATION_TIMEOUT" else error.status)
 
 
 def test_a_denial_carries_what_the_authorizer_put_in_its_context() -> None:
