@@ -6,7 +6,7 @@ The number, CVV2, track and TLV are Secrets from the first line to the acquirer.
 import calendar
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from datetime import date, datetime
 
 from chalicelib.domain import emv
@@ -78,7 +78,7 @@ class LinkedCard(Record):
     client_id: int
     account_id: int
     acquirer: str
-    details: CardDetails = field(metadata={"stored_as": "face"})
+    details: CardDetails
     alias: str
     created_at: datetime
     updated_at: datetime

@@ -112,7 +112,7 @@ def price_of(purchases: Sequence[Purchase], amount_minor: int, currency: Currenc
     return amount_minor if is_rounded else max(sums)
 
 
-INLINE = {"inline": True}  # the record's fields are stored as attributes of the containing item
+INLINE = {"inline": True}  # stored as attributes of the containing item: `result_code` is the field `code` of `result`
 
 
 class InputType(IntEnum):
@@ -229,9 +229,9 @@ class ReceiptContent(Record):
 
     purchases: tuple[Purchase, ...] = ()
     taxes: Taxes | None = None
-    addresses: ReceiptAddresses | None = field(default=None, metadata={"stored_as": "receipt"})
+    addresses: ReceiptAddresses | None = None
     language: str = ENGLISH
-    withheld: tuple[str, ...] = field(default=(), metadata={"stored_as": "receipt_withheld"})  # paths, for the answer
+    withheld: tuple[str, ...] = ()  # paths, for the answer
 
     @property
     def to_send(self) -> ReceiptAddresses | None:
@@ -259,8 +259,8 @@ class ReceiptContent(Record):
 class CardEntry(Record):
     """The way the card was entered. `digest` is a keyed digest of its number, used only for this payment."""
 
-    linked_id: int | None = field(default=None, metadata={"stored_as": "linked_card_id"})
-    digest: str | None = field(default=None, metadata={"stored_as": "card_digest"})
+    linked_id: int | None = None
+    digest: str | None = None
     emv: EmvData | None = None
 
 
@@ -281,18 +281,14 @@ class Pictures(Record):
 class Result(Record):
     """The acquirer's answer. `rrn` is set before the answer if the service chooses it."""
 
-    code: int | None = field(
-        default=None, metadata={"stored_as": "result_code"}
-    )  # 0 approved, else the ISO 8583 response code
-    message: str | None = field(default=None, metadata={"stored_as": "result_message"})
+    code: int | None = None  # 0 approved, else the ISO 8583 response code
+    message: str | None = None
     approval_code: str | None = None
     rrn: str | None = None
     acquirer_tran_id: str | None = None
     pin_mode: int | None = None
-    additional_fields: str | None = field(default=None, metadata={"stored_as": "additional_acquiring_fields"})
-    additional_fields_title: str | None = field(
-        default=None, metadata={"stored_as": "additional_acquiring_fields_title"}
-    )
+    additional_fields: str | None = None
+    additional_fields_title: str | None = None
     emv_result: str | None = None  # the issuer's answer to the chip, as TLV in hexadecimal
 
 
@@ -334,12 +330,12 @@ class Reversals(Record):
     last. `given_back` adds up the `Original.gives_back` of these reversals.
     """
 
-    amount_minor: int = field(default=0, metadata={"stored_as": "reversed_minor", **AMOUNT})
+    amount_minor: int = field(default=0, metadata=AMOUNT)
     reserved_minor: int = field(default=0, metadata=AMOUNT)  # the part of the amount that is reserved
-    count: int = field(default=0, metadata={"stored_as": "reversals"})
-    latest_id: str | None = field(default=None, metadata={"stored_as": "reverse_id"})
-    latest_invoice: str | None = field(default=None, metadata={"stored_as": "reverse_invoice"})
-    requested_id: str | None = field(default=None, metadata={"stored_as": "latest_reversal_id"})
+    count: int = 0
+    latest_id: str | None = None
+    latest_invoice: str | None = None
+    requested_id: str | None = None
     given_back: Mapping[str, Decimal] | None = None
 
 
@@ -357,24 +353,24 @@ class Original(Record):
     of gross0 and tax0.
     """
 
-    id: str | None = field(default=None, metadata={"stored_as": "original_id"})
-    invoice: str | None = field(default=None, metadata={"stored_as": "original_invoice"})
-    mode: int | None = field(default=None, metadata={"stored_as": "reverse_mode"})
+    id: str | None = None
+    invoice: str | None = None
+    mode: int | None = None
     partial: bool = False  # less than the payment's amount
     took_rest: bool | None = None  # all that remained; None: less, or stored by an earlier release
-    agent_id: int | None = field(default=None, metadata={"stored_as": "original_agent"})  # when it is another one
+    agent_id: int | None = None  # when it is another one
     gives_back: Mapping[str, Decimal] | None = None
 
 
 class Transaction(Record):
     """A stored payment or reversal. Amounts are minor units of its currency, instants are UTC.
 
-    A field that is a group is stored as the attributes of the group.
+    A field that is a group is stored as an attribute for each field of the group.
     """
 
     id: str
     client_id: int
-    agent: AgentSnapshot = field(metadata={"stored_as": "taker"})
+    agent: AgentSnapshot
     terminal_id: int
     terminal_name: str
     phase: Phase
@@ -389,7 +385,7 @@ class Transaction(Record):
     invoice: str
     merchant: MerchantSnapshot
     # JSON text without card, files and purchases, for people. A list does not read it.
-    raw_request: str = field(default="", metadata={"stored_as": "details"})
+    raw_request: str = ""
     date: datetime | None = None  # the time of an offline payment; None for any other transaction
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
@@ -410,7 +406,7 @@ class Transaction(Record):
     makes_events: bool | None = None  # its merchant's wish at the beginning; stored until the final phase
     erasure: Erasure | None = None  # of its payer's data
     # When somebody last claimed it to resolve it. Its own request claims it as well when no answer came.
-    claimed_at: datetime | None = field(default=None, metadata={"stored_as": "asked_at"})
+    claimed_at: datetime | None = None
 
     @property
     def is_reversal(self) -> bool:

@@ -86,7 +86,7 @@ def next_due(table: str, shard: str) -> datetime | None:
 DUE = "#due_at <= :now"  # every hold has ended
 NEW = "#attempts = :none AND #due_at = :due_at"  # held for the stream; the claim keeps `due_at`, so the index as well
 # Of a transaction, due or not, because a reader of its status may claim it before the sweep.
-NOT_ASKED = "#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)"
+NOT_CLAIMED = "#phase = :phase AND (attribute_not_exists(#claimed_at) OR #claimed_at < :before)"
 
 
 def claim(

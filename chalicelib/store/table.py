@@ -43,29 +43,29 @@ DERIVED = frozenset({"history"})  # tables whose items follow from transactions;
 def attributes_of(record: Any) -> dict[str, Any]:
     """Return the values of a record, each under the name of its stored attribute.
 
-    A field's metadata may differ from its name. `stored_as` is another attribute name, because stored data outlives
-    names in the code. With `inline`, the fields of the contained record are attributes of the item itself.
+    An attribute has the name of its field. A field with `inline` is a group: each field of the contained record is an
+    attribute of the item itself, and its name begins with the group's, as in `original_id`.
     """
     return {
         attribute: getattr(record if group is None else getattr(record, group), name)
-        for attribute, group, name in _stored_as(type(record))  # type: ignore[arg-type]  # a class is hashable
+        for attribute, group, name in _attributes(type(record))  # type: ignore[arg-type]  # a class is hashable
     }
 
 
 def attributes_of_class(record: type) -> list[str]:
     """Return the names of a record's stored attributes."""
-    return [attribute for attribute, _, _ in _stored_as(record)]
+    return [attribute for attribute, _, _ in _attributes(record)]
 
 
 @cache
-def _stored_as(record: type) -> list[tuple[str, str | None, str]]:
+def _attributes(record: type) -> list[tuple[str, str | None, str]]:
     """Return for each attribute: its name, the field of its group (None: the record itself), and its field there."""
     stored: list[tuple[str, str | None, str]] = []
     for one in fields(record):
         if one.metadata.get("inline"):
-            stored += [(attribute, one.name, name) for attribute, _, name in _stored_as(one.default_factory)]  # type: ignore[arg-type]
+            stored += [(f"{one.name}_{each.name}", one.name, each.name) for each in fields(one.default_factory)]  # type: ignore[arg-type]
         else:
-            stored.append((one.metadata.get("stored_as", one.name), None, one.name))
+            stored.append((one.name, None, one.name))
     return stored
 
 
@@ -168,7 +168,7 @@ def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]],
     hints = get_type_hints(record)
     groups = {one.name: hints[one.name] for one in fields(record) if one.metadata.get("inline")}
     hints_of = {None: hints} | {name: get_type_hints(group) for name, group in groups.items()}
-    stored = _stored_as(record)
+    stored = _attributes(record)
     decoders = {attribute: (group, name, _decoder(hints_of[group][name])) for attribute, group, name in stored}
     owners: list[tuple[str | None, Any]] = [(None, record), *groups.items()]
     limits = {

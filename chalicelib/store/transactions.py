@@ -34,8 +34,8 @@ from chalicelib.store.table import (
 )
 
 TABLE = "transactions"
-LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # the payment's reversal that was approved last
-NOT_LISTED = {"details", "purchases", "taxes", "receipt", "receipt_withheld", "host"}
+LATEST_REVERSAL = "#reversals_latest_id = :id, #reversals_latest_invoice = :invoice"
+NOT_LISTED = {"raw_request", "receipt_purchases", "receipt_taxes", "receipt_addresses", "receipt_withheld", "host"}
 NOT_DUE = {"due_shard": None, "due_at": None}
 
 
@@ -142,12 +142,13 @@ def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, di
     compared["was"] = before.phase
     conditions = ["#phase = :was", erasure]
     if after.pictures.signature_key != before.pictures.signature_key:
-        conditions.append("attribute_not_exists(#signature_key)")
+        conditions.append("attribute_not_exists(#pictures_signature_key)")
     is_first_claim = before.claimed_at is None and after.claimed_at is not None
     if is_first_claim or (after.is_reversal and was_not_attempted(after)):
-        conditions.append("attribute_not_exists(#asked_at)")
+        conditions.append("attribute_not_exists(#claimed_at)")
     if before.took_money:
-        conditions.append("#reversed_minor = :back AND #reserved_minor = :reserved AND #reversals = :count")
+        conditions += ["#reversals_amount_minor = :back", "#reversals_reserved_minor = :reserved"]
+        conditions.append("#reversals_count = :count")
         taken = before.reversals
         compared |= {"back": taken.amount_minor, "reserved": taken.reserved_minor, "count": taken.count}
     return " AND ".join(conditions), compared
@@ -166,8 +167,8 @@ def claim(transaction: Transaction, now: datetime) -> bool:
     The transaction becomes due again later, in case the caller dies.
     """
     compared = {"phase": transaction.phase, "before": claims_hold_since(transaction, now)}
-    changes = {"asked_at": now, "due_at": due_at(transaction, now), "due_shard": _shard(transaction)}
-    claimed = due_index.claim(key(transaction.id), due_index.NOT_ASKED, compared, changes, counts=False)
+    changes = {"claimed_at": now, "due_at": due_at(transaction, now), "due_shard": _shard(transaction)}
+    claimed = due_index.claim(key(transaction.id), due_index.NOT_CLAIMED, compared, changes, counts=False)
     return claimed is not None
 
 
@@ -196,12 +197,12 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
     returned lines and taxes follow from those of all earlier reversals, so the payment must be as it was read.
     """
     changes = [
-        "#reversed_minor = #reversed_minor + :amount",
-        "#reversals = #reversals + :one",
-        "#latest_reversal_id = :id",
+        "#reversals_amount_minor = #reversals_amount_minor + :amount",
+        "#reversals_count = #reversals_count + :one",
+        "#reversals_requested_id = :id",
     ]
     erasure, compared = _same_erasure(original)
-    conditions = ["#reversed_minor <= :most", "#phase = :phase", erasure]
+    conditions = ["#reversals_amount_minor <= :most", "#phase = :phase", erasure]
     values = {
         **compared,
         "amount": reversal.amount_minor,
@@ -211,20 +212,20 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
         "phase": original.phase,
     }
     if reversal.is_pending:
-        changes.append("#reserved_minor = #reserved_minor + :amount")
+        changes.append("#reversals_reserved_minor = #reversals_reserved_minor + :amount")
     else:
         changes.append(LATEST_REVERSAL)
         values["invoice"] = reversal.invoice
     before, given_back = original.reversals, reversal.original.gives_back
     if given_back:
-        changes.append("#given_back = :given_back")
+        changes.append("#reversals_given_back = :given_back")
         values["given_back"] = added(before.given_back, given_back)
-        conditions.append("#reversed_minor = :read")  # less when another reversal has failed since
+        conditions.append("#reversals_amount_minor = :read")  # less when another reversal has failed since
         values["read"] = before.amount_minor
     if (follows_latest or given_back) and before.requested_id is None:
-        conditions.append("attribute_not_exists(#latest_reversal_id)")
+        conditions.append("attribute_not_exists(#reversals_requested_id)")
     elif follows_latest or given_back:
-        conditions.append("#latest_reversal_id = :seen")
+        conditions.append("#reversals_requested_id = :seen")
         values["seen"] = before.requested_id
     expression, condition = "SET " + ", ".join(changes), " AND ".join(conditions)
     return update(key(original.id), expression, values, condition=condition, otherwise=RemainderChangedError())
@@ -245,19 +246,20 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
     `original` is the payment as it was read. With it, the payment's history entry may be written as well, and lines and
     taxes are free again, so the payment must be unchanged: otherwise PhaseChangedError is raised.
     """
-    changes = ["#reserved_minor = #reserved_minor - :amount"]
+    changes = ["#reversals_reserved_minor = #reversals_reserved_minor - :amount"]
     values: dict[str, Any] = {"amount": reversal.amount_minor}
     conditions = []
     if reversal.phase is Phase.REVERSAL_APPROVED:
         changes.append(LATEST_REVERSAL)
         values |= {"id": reversal.id, "invoice": reversal.invoice}
     else:
-        changes += ["#reversed_minor = #reversed_minor - :amount", "#reversals = #reversals - :one"]
+        changes.append("#reversals_amount_minor = #reversals_amount_minor - :amount")
+        changes.append("#reversals_count = #reversals_count - :one")
         values["one"] = 1
         given_back = original.reversals.given_back if original else None
         if given_back and reversal.original.gives_back:
-            changes.append("#given_back = :left")
-            conditions.append("#given_back = :given_back")
+            changes.append("#reversals_given_back = :left")
+            conditions.append("#reversals_given_back = :given_back")
             values |= {"given_back": given_back, "left": added(given_back, reversal.original.gives_back, sign=-1)}
     payment, expression = key(reversal.original.id or ""), "SET " + ", ".join(changes)
     if original is None:

@@ -196,10 +196,10 @@ def _wrap_cards(number: int) -> int:
 
 def _wrap(number: int, item: Item) -> bool:
     """Wrap the digests of a payment; return False if it has none of a card's number, or newer ones."""
-    has_number = "card_digest" in item or ("card" in item and "linked_card_id" not in item)
+    has_number = "card_entry_digest" in item or ("card" in item and "card_entry_linked_id" not in item)
     if not has_number or "original_id" in item:
         return False
-    found = {name: item[name]["S"] for name in ("fingerprint", "card_digest") if "S" in item.get(name, {})}
+    found = {name: item[name]["S"] for name in ("fingerprint", "card_entry_digest") if "S" in item.get(name, {})}
     earlier = {name: text for name, text in found.items() if number_of(text) < number}
     if not earlier:
         return False

@@ -65,7 +65,8 @@ PICTURE = Picture(  # one grey pixel
 )
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
-COMPARED = ("phase", "erasure", "signature_key", "reverse_invoice", "latest_reversal_id")  # others write these
+# Others write these.
+COMPARED = ("phase", "erasure", "pictures_signature_key", "reversals_latest_invoice", "reversals_requested_id")
 TICK = timedelta(microseconds=1)
 Touches = Callable[[str], bool]
 

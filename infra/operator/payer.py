@@ -37,7 +37,8 @@ from infra.operator.payer_records import Address, Family, StoredFile, of_email, 
 
 FIND, EXPORT, ERASE = "find", "export", "erase"
 BACKUP = timedelta(days=35)  # of point-in-time recovery
-NOT_EXPORTED = {"taker", "merchant", "fingerprint", "card_digest", "auto_cancel_id", "host"}  # not the payer's
+# Not the payer's.
+NOT_EXPORTED = {"agent", "merchant", "fingerprint", "card_entry_digest", "auto_cancel_id", "host"}
 BACKUPS = """\
 Backups: point-in-time recovery of the tables holds the erased data until {until}, the streams of two tables for a day.
 Your own backups, downloaded exports and e-mails hold it for as long as you keep them.
@@ -193,7 +194,7 @@ def _document(merchant: Merchant, address: Address, found: list[Family], now: da
 
 def _exported(record: Transaction) -> dict[str, Any]:
     item = {name: value for name, value in encode(record).items() if name not in NOT_EXPORTED}
-    exported = {**_plain(item), "details": payer_records.read_json(record.raw_request)}
+    exported = {**_plain(item), "raw_request": payer_records.read_json(record.raw_request)}
     if pictures := payer_records.pictures_of(record.id):
         exported["files"] = [{"name": one.name, "version": one.version, "base64": _content_of(one)} for one in pictures]
     return exported

@@ -88,19 +88,20 @@ class SeenTransaction(Record):
     """The fields of a stored transaction that decide whether it is a payer's. Each is stored under its own name."""
 
     id: str
-    details: str
+    raw_request: str
     original_id: str | None = None
     erasure: Erasure | None = None
-    receipt_email: str | None = None
-    receipt_phone: str | None = None
-    receipt: ReceiptAddresses | None = None
-    purchases: tuple[Purchase, ...] = ()
+    particulars_receipt_email: str | None = None
+    particulars_receipt_phone: str | None = None
+    receipt_addresses: ReceiptAddresses | None = None
+    receipt_purchases: tuple[Purchase, ...] = ()
 
     @property
     def addresses(self) -> set[str]:
         """Return the addresses of its receipts, also those that the daily limits withheld."""
-        sent = self.receipt.all if self.receipt else ()
-        return {one for one in (self.receipt_email, self.receipt_phone, *sent, *_requested(self.details)) if one}
+        sent = self.receipt_addresses.all if self.receipt_addresses else ()
+        wished = (self.particulars_receipt_email, self.particulars_receipt_phone)
+        return {one for one in (*wished, *sent, *_requested(self.raw_request)) if one}
 
     @property
     def is_unfinished(self) -> bool:
@@ -110,8 +111,8 @@ class SeenTransaction(Record):
     def names(self, address: Address) -> bool:
         """Return whether it has this address, or a text of its request names it."""
         texts = chain(
-            texts_in(read_json(self.details)),
-            (text for line in self.purchases for text in (line.title, *line.tax_codes)),
+            texts_in(read_json(self.raw_request)),
+            (text for line in self.receipt_purchases for text in (line.title, *line.tax_codes)),
         )
         return any(map(address.equals, self.addresses)) or any(map(address.stands_in, texts))
 

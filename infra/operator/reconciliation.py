@@ -60,8 +60,8 @@ class BookedTransaction(Record):
     terminal_name: str
     currency: Currency
     amount_minor: int
-    approval_code: str | None = None
-    rrn: str | None = None
+    result_approval_code: str | None = None
+    result_rrn: str | None = None
     original_id: str | None = None
     host: HostFacts | None = None
 
@@ -147,13 +147,13 @@ def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
     state, standing = _standing(transaction, cancels)
     return Booking(
         id=transaction.id,
-        rrn=transaction.rrn or "",
+        rrn=transaction.result_rrn or "",
         stan=transaction.host.trace.stan if transaction.host else None,
         tid=transaction.terminal_name.strip(),
         type=REFUND if transaction.original_id else PURCHASE,
         amount=from_minor(transaction.amount_minor, transaction.currency),
         currency=transaction.currency.code,
-        approval_code=transaction.approval_code or "",
+        approval_code=transaction.result_approval_code or "",
         state=state,
         standing=standing,
     )

@@ -111,7 +111,7 @@ def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(
 
 
 @pytest.mark.parametrize(
-    "change", [{"deleted": True}, {"state": card.CARD_BLOCKED}, {"face": replace(VISA, exp="0120")}], ids=str
+    "change", [{"deleted": True}, {"state": card.CARD_BLOCKED}, {"details": replace(VISA, exp="0120")}], ids=str
 )
 @pytest.mark.parametrize("mode", [3, 5])
 def test_money_goes_back_to_a_card_that_may_not_pay_any_more(stage: str, change: dict[str, Any], mode: int) -> None:

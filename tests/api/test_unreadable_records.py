@@ -57,7 +57,7 @@ WRONG: list[dict[str, Any]] = [
     {"gmt": {"N": "99"}},
     {"gmt": {"S": "2"}},
     {"phase": {"S": "?"}},
-    {"taker": None},
+    {"agent": None},
     {"created_at": {"S": "9999-12-31T23:59:59.000000+00:00"}},
     {"currency": {"M": {"code": {"S": "ZAR"}, "number": {"S": "710"}, "digits": {"N": "99"}}}},
     {"amount_minor": {"N": "1.5"}},

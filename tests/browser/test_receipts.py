@@ -65,7 +65,7 @@ def test_nothing_breaks_into_two_lines_on_the_narrowest_telephone(
     narrow: Page, language: str, reverse_mode: int | None
 ) -> None:
     facts = {"original_id": "X", "original_invoice": "260314000777", "phase": Phase.REVERSAL_APPROVED}
-    narrow.set_content(a_receipt(language, **({**facts, "reverse_mode": reverse_mode} if reverse_mode else {})))
+    narrow.set_content(a_receipt(language, **({**facts, "original_mode": reverse_mode} if reverse_mode else {})))
 
     assert narrow.evaluate(BROKEN) == []
 

@@ -222,8 +222,8 @@ def test_a_card_is_another_by_the_digest_of_its_number_or_by_its_link(
     digest: str | None, linked_id: int | None, is_wrong_for: str
 ) -> None:
     digests = (digest, "earlier") if digest else ()
-    by_number = a_payment(input_type=InputType.CHIP, card_digest="own")
-    by_link = a_payment(input_type=InputType.LINKED_CARD, linked_card_id=17)
+    by_number = a_payment(input_type=InputType.CHIP, card_entry_digest="own")
+    by_link = a_payment(input_type=InputType.LINKED_CARD, linked_id=17)
 
     assert is_another(by_number, digests, linked_id) is (is_wrong_for == "both payments")
     assert is_another(by_link, digests, linked_id) is (is_wrong_for != "no payment")

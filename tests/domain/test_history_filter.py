@@ -28,10 +28,10 @@ def test_an_entry_says_all_that_its_transaction_says() -> None:
         a_payment(
             phase=Phase.REVERSAL_APPROVED,
             original_id="A",
-            reverse_mode=2,
+            original_mode=2,
             ext_id="Order-77",
             original_invoice="INV-4",
-            original_agent=18,
+            original_agent_id=18,
             rrn="603112345678",
             approval_code="A1B2C3",
             description="Coffee",
@@ -68,7 +68,7 @@ def test_a_payment_adds_to_the_sum_and_moved_money_when_it_took_it(phase: Phase)
 
 @pytest.mark.parametrize("phase", Phase)
 def test_a_reversal_moved_money_when_it_was_approved_and_adds_nothing_to_the_sum(phase: Phase) -> None:
-    entry = entry_of(a_payment(original_id="A", reverse_mode=2, phase=phase))
+    entry = entry_of(a_payment(original_id="A", original_mode=2, phase=phase))
 
     assert (entry.taken_minor, entry.moved_minor) == (0, -1230 if phase is Phase.REVERSAL_APPROVED else 0)
 

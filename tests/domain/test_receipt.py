@@ -63,7 +63,7 @@ def a_card_payment(**changes: Any) -> Transaction:
 
 def a_reversal(**changes: Any) -> Transaction:
     facts: dict[str, Any] = {"phase": Phase.REVERSAL_APPROVED, "original_id": "X", "original_invoice": "260314000777"}
-    return a_payment(**{**facts, "reverse_mode": 2, **changes})
+    return a_payment(**{**facts, "original_mode": 2, **changes})
 
 
 def text_of(transaction: Transaction) -> str:
@@ -132,7 +132,7 @@ def test_a_card_receipt_has_the_lines_of_a_chip_payment() -> None:
 
 @pytest.mark.parametrize(("mode", "title", "label"), [(1, "CANCEL", "CANCELLED"), (2, "RETURN", "RETURNED")])
 def test_a_reversal_names_the_receipt_it_takes_back(mode: int, title: str, label: str) -> None:
-    text = text_of(a_reversal(reverse_mode=mode, amount_minor=500))
+    text = text_of(a_reversal(original_mode=mode, amount_minor=500))
 
     assert title in text.split()
     assert line(text, "Original receipt no.") == "260314000777"
@@ -419,12 +419,12 @@ Zero-rated 0 % in R 36.00: R 0.00
         ({"merchant": replace(MERCHANT, tax_id=None)}, "Receipt", False),
         ({"merchant": replace(MERCHANT, tax_id=" -\u200b")}, "Receipt", False),
         ({"merchant": replace(MERCHANT, address=" ")}, "Receipt", True),
-        ({"original_id": "X", "phase": Phase.REVERSAL_APPROVED, "reverse_mode": 2}, "Credit note", True),
+        ({"original_id": "X", "phase": Phase.REVERSAL_APPROVED, "original_mode": 2}, "Credit note", True),
         (
             {
                 "original_id": "X",
                 "phase": Phase.REVERSAL_APPROVED,
-                "reverse_mode": 1,
+                "original_mode": 1,
                 "language": "af",
                 "tax_amounts": (),
                 "tax_invoice": True,
@@ -433,7 +433,7 @@ Zero-rated 0 % in R 36.00: R 0.00
             False,
         ),
         (
-            {"original_id": "X", "phase": Phase.REVERSAL_APPROVED, "reverse_mode": 2, "tax_invoice": False},
+            {"original_id": "X", "phase": Phase.REVERSAL_APPROVED, "original_mode": 2, "tax_invoice": False},
             "Return",
             True,
         ),
@@ -467,7 +467,7 @@ def test_a_tax_is_printed_in_its_currency_and_rate(currency: Currency, rate: str
 
 def test_a_tax_of_nothing_is_not_printed_and_one_taken_again_is_negative() -> None:
     rows = (replace(VAT, gross_minor=0, tax_minor=2), replace(FREE, gross_minor=-790), replace(FREE, gross_minor=0))
-    back = a_taxed_payment(tax_amounts=rows, original_id="X", phase=Phase.REVERSAL_APPROVED, reverse_mode=2)
+    back = a_taxed_payment(tax_amounts=rows, original_id="X", phase=Phase.REVERSAL_APPROVED, original_mode=2)
 
     assert [" ".join(one) for one in receipt_of(back).taxes] == [
         "VAT 15 % in R 0.00: R 0.02",
@@ -527,7 +527,7 @@ def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, inv
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("input_type", InputType)
 def test_the_words_of_a_short_message_need_no_second_one(language: str, input_type: InputType) -> None:
-    for payment in (a_payment(), a_reversal(reverse_mode=1), a_reversal()):
+    for payment in (a_payment(), a_reversal(original_mode=1), a_reversal()):
         text = as_sms(altered(payment, input_type=input_type, language=language))
 
         assert PLAIN.issuperset(text)

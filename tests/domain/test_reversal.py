@@ -136,7 +136,7 @@ def test_a_reversal_is_partial_below_the_paid_amount_and_says_when_it_takes_the_
     reversed_minor: int, amount_minor: int, *, partial: bool, took_rest: bool | None
 ) -> None:
     order = ReversalOrder("A", ReverseMode.RETURN, "{}")
-    begun = begin("B", order, a_payment(id="A", reversed_minor=reversed_minor), an_agent(), amount_minor, NOW)
+    begun = begin("B", order, a_payment(id="A", reversals_amount_minor=reversed_minor), an_agent(), amount_minor, NOW)
 
     assert (begun.original.partial, begun.original.took_rest) == (partial, took_rest)
 
@@ -152,7 +152,7 @@ def test_other_content_at_the_same_time_is_another_identity(change: dict[str, An
 
 
 def paid(**changes: Any) -> Transaction:
-    facts = {"input_type": InputType.MANUAL_ENTRY, "card": a_card().details, "card_digest": digest(Secret(PAN))}
+    facts = {"input_type": InputType.MANUAL_ENTRY, "card": a_card().details, "card_entry_digest": digest(Secret(PAN))}
     return a_payment(**{**facts, **changes})
 
 
@@ -222,7 +222,7 @@ def test_a_payment_without_a_card_takes_none() -> None:
 
 
 def test_a_linked_card_is_named_by_its_id_alone() -> None:
-    linked = paid(input_type=InputType.LINKED_CARD, linked_card_id=17, card_digest=None)
+    linked = paid(input_type=InputType.LINKED_CARD, linked_id=17, card_entry_digest=None)
 
     assert checked(linked, SentCard(None, 2, 17)) == []
     assert checked(linked, SentCard(None, None, 17)) == []
@@ -238,7 +238,7 @@ def test_a_linked_card_is_named_by_its_id_alone() -> None:
 
 
 def test_only_a_card_that_was_compared_is_another_one() -> None:
-    linked = paid(input_type=InputType.LINKED_CARD, linked_card_id=17, card_digest=None)
+    linked = paid(input_type=InputType.LINKED_CARD, linked_id=17, card_entry_digest=None)
 
     def is_another(payment: Transaction, sent: SentCard | None) -> bool:
         return check_card(sent, payment, digest).is_other
@@ -283,8 +283,8 @@ def test_a_reversal_has_nothing_of_its_payment_that_belongs_to_the_payment_alone
         id="A",
         input_type=InputType.CHIP,
         card=a_card().details,
-        card_digest="digest",
-        reversed_minor=1,
+        card_entry_digest="digest",
+        reversals_amount_minor=1,
         amount_cash_got_minor=2000,
         date=NOW,
         signature_key="signature.png",

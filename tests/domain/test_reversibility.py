@@ -52,8 +52,8 @@ def test_what_a_refusal_names_works(input_type: InputType, endpoint: str, mode: 
 def test_another_endpoint_is_named_only_when_the_payment_is_reversed_there(phase: Phase) -> None:
     stages: list[dict[str, Any]] = [
         {},
-        {"reversed_minor": 1, "reversals": 1},
-        {"reversed_minor": 1230, "reversals": 1},
+        {"reversals_amount_minor": 1, "reversals_count": 1},
+        {"reversals_amount_minor": 1230, "reversals_count": 1},
         {"original_id": "0"},
     ]
     for (input_type, endpoint, mode, partial), stage, late in product(WAYS, stages, (False, True)):
@@ -88,7 +88,7 @@ def test_a_reversal_says_that_it_is_one() -> None:
 @pytest.mark.parametrize("mode", [ReverseMode.CANCEL, ReverseMode.RETURN])
 def test_a_payment_without_a_remainder_is_not_reversed_again(mode: ReverseMode) -> None:
     """Its phase does not say so while the reversal that reserves the last cent is in progress."""
-    payment = altered(a_payment(), reversed_minor=1230, reserved_minor=1230, reversals=1)
+    payment = altered(a_payment(), reversals_amount_minor=1230, reserved_minor=1230, reversals_count=1)
     refused = asked(payment, CARD_PRESENT, mode)
 
     assert refused is not None
@@ -105,7 +105,9 @@ def test_the_deadline_itself_is_too_late_to_cancel() -> None:
 def test_a_cancel_says_in_full_only_or_that_a_part_is_reversed() -> None:
     payment = a_payment()
     part = asked(payment, CARD_PRESENT, ReverseMode.CANCEL, partial=True)
-    rest = asked(altered(payment, reversed_minor=1, reversals=1), CARD_PRESENT, ReverseMode.CANCEL, partial=True)
+    rest = asked(
+        altered(payment, reversals_amount_minor=1, reversals_count=1), CARD_PRESENT, ReverseMode.CANCEL, partial=True
+    )
 
     assert part is not None
     assert rest is not None

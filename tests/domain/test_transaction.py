@@ -54,7 +54,7 @@ FLAGS = {
 
 
 @pytest.mark.parametrize("input_type", InputType)
-@pytest.mark.parametrize("change", [{}, {"reversals": 1, "reversed_minor": 1}, {"phase": Phase.DECLINED}])
+@pytest.mark.parametrize("change", [{}, {"reversals_count": 1, "reversals_amount_minor": 1}, {"phase": Phase.DECLINED}])
 def test_a_flag_offers_a_reversal_exactly_when_it_is_accepted(input_type: InputType, change: dict[str, Any]) -> None:
     payment = altered(a_payment(), input_type=input_type, **change)
 
@@ -66,7 +66,7 @@ def test_a_flag_offers_a_reversal_exactly_when_it_is_accepted(input_type: InputT
 
 def test_a_cancel_is_whole_before_the_deadline_and_first() -> None:
     payment = a_payment()
-    part_given_back = altered(payment, reversals=1, reversed_minor=1)
+    part_given_back = altered(payment, reversals_count=1, reversals_amount_minor=1)
 
     assert refusal(payment, ReverseMode.CANCEL, NOW, partial=False) is None
     assert refused(payment, ReverseMode.CANCEL, partial=True) is ErrorCode.NOT_REVERSIBLE_HERE

@@ -43,7 +43,9 @@ def test_no_sequence_of_reversals_gives_back_more_than_was_paid(amounts: list[in
         order = ReversalOrder(payment.id, ReverseMode.RETURN, "{}", amount=Decimal(amount_minor) / 100)
         with suppress(ServiceError):
             given_back += decide(order, payment, NOW)
-            payment = a_payment(amount_minor=1000, reversed_minor=given_back, reversals=payment.reversals.count + 1)
+            payment = a_payment(
+                amount_minor=1000, reversals_amount_minor=given_back, reversals_count=payment.reversals.count + 1
+            )
 
     assert payment.reversals.amount_minor == given_back <= 1000
 

@@ -80,7 +80,7 @@ def test_any_other_text_stays_as_it_is(text: str) -> None:
 def test_amounts_have_the_digits_of_their_currency(currency: Currency, minor: int, amount: str) -> None:
     payment = a_payment(currency=currency, amount_minor=minor)
     reversal = a_payment(
-        currency=currency, amount_minor=minor, original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED
+        currency=currency, amount_minor=minor, original_id="A", original_mode=2, phase=Phase.REVERSAL_APPROVED
     )
 
     assert [read_back(payment)[name] for name in ("Amount", "AmountRequested", "Currency")] == [
@@ -100,7 +100,7 @@ def test_amounts_have_the_digits_of_their_currency(currency: Currency, minor: in
 def test_the_taxes_of_moved_money_have_the_digits_of_its_currency(digits: int, total: str, text: str) -> None:
     taxes = TaxAmount("VAT15", "VAT", Decimal("15.0"), 15950, 2080), TaxAmount("a_b-c", "B", Decimal("0.125"), 1595, 2)
     facts = {"currency": Currency("XXX", "999", digits), "tax_amounts": taxes}
-    returned = {"original_id": "A", "reverse_mode": 2, "phase": Phase.REVERSAL_APPROVED}
+    returned = {"original_id": "A", "original_mode": 2, "phase": Phase.REVERSAL_APPROVED}
 
     payment, reversal = read_back(a_payment(**facts)), read_back(a_payment(**facts, **returned))
 
@@ -124,7 +124,7 @@ def test_no_code_of_a_tax_is_a_formula(codes: list[str], text: str) -> None:
 @pytest.mark.parametrize("phase", Phase)
 def test_only_moved_money_has_taxes(phase: Phase) -> None:
     taxes = (TaxAmount("VAT15", "VAT", Decimal(15), 1230, 160),)
-    for facts in ({}, {"original_id": "A", "reverse_mode": 2}):
+    for facts in ({}, {"original_id": "A", "original_mode": 2}):
         if phase is Phase.REVERSAL_APPROVED and not facts:
             continue
         row = read_back(a_payment(phase=phase, tax_amounts=taxes, **facts))
@@ -137,7 +137,7 @@ def test_amount_is_what_moved(phase: Phase) -> None:
     gave_back = phase is Phase.REVERSAL_APPROVED
 
     payment = a_payment(phase=phase)
-    reversal = a_payment(phase=phase, original_id="A", reverse_mode=2)
+    reversal = a_payment(phase=phase, original_id="A", original_mode=2)
 
     if not gave_back:
         assert Decimal(read_back(payment)["Amount"]) == (Decimal("12.30") if took else 0)
@@ -185,7 +185,7 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
 
 
 def test_a_reversal_names_its_payment() -> None:
-    row = read_back(a_payment(original_id="A1", reverse_mode=2, phase=Phase.REVERSAL_APPROVED))
+    row = read_back(a_payment(original_id="A1", original_mode=2, phase=Phase.REVERSAL_APPROVED))
 
     assert (row["Kind"], row["OriginalID"]) == ("reversal", "A1")
 
@@ -200,7 +200,7 @@ def test_every_kind_and_state_has_words_in_every_language(phase: Phase, language
 
 
 def test_the_words_are_of_the_language_and_a_payment_reversed_in_full_says_so() -> None:
-    returned = a_payment(reversed_minor=1230, reversals=1, reverse_invoice="1", gmt=-5)
+    returned = a_payment(reversals_amount_minor=1230, reversals_count=1, latest_invoice="1", gmt=-5)
 
     assert [read_back(returned, language)["StateText"] for language in LANGUAGES] == [
         "Reversed in full",

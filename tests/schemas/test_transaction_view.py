@@ -21,14 +21,14 @@ from tests.support.transactions import NOW, a_guid, a_payment, altered
 
 
 def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() -> None:
-    payment = a_payment(reversed_minor=500, reserved_minor=300, reversals=2)
+    payment = a_payment(reversals_amount_minor=500, reserved_minor=300, reversals_count=2)
     view = TransactionView.of(payment, NOW, payment.gmt)
 
     assert (view.amount_rvs, view.amount_eff, view.count_rvs) == (Decimal("5.00"), Decimal("7.30"), 2)
 
 
 def test_a_linked_card_expires_at_the_merchants_midnight_in_the_zone_of_the_request() -> None:
-    payment = a_payment(gmt=2, card=a_card().details, linked_card_id=7)
+    payment = a_payment(gmt=2, card=a_card().details, linked_id=7)
     shown = [PaidCardView.of(payment, zone) for zone in (2, 0, -5)]
     times = [one.card_exp for one in shown if one]
 
@@ -84,7 +84,7 @@ def shown(transaction: Transaction) -> tuple[Any, ...]:
 
 
 def test_a_payment_that_is_reversed_in_full_looks_as_the_contract_says() -> None:
-    reversed_in_full = altered(a_payment(), reversed_minor=1230)
+    reversed_in_full = altered(a_payment(), reversals_amount_minor=1230)
     in_progress = altered(reversed_in_full, reserved_minor=1)
 
     assert shown(reversed_in_full) == (500, 502, "REVERSED", 3, Section.TRANSACTIONS)

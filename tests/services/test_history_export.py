@@ -165,7 +165,7 @@ class Lives:
             invoice=f"RET-{chance.randrange(10**6)}",
             original_id=original.id,
             original_invoice=original.invoice,
-            reverse_mode=int(ReverseMode.RETURN),
+            original_mode=int(ReverseMode.RETURN),
         )
         transactions.reserve(original, reversal)
         self.books.kept.append(reversal)
@@ -243,7 +243,7 @@ def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
     outcomes.store(sent, awaiting, NOW)
     reversal = altered(
-        sent, id=a_guid(), phase=Phase.RETURNING, original_id=sent.id, reverse_mode=2, created_at=NOW, invoice="RET-1"
+        sent, id=a_guid(), phase=Phase.RETURNING, original_id=sent.id, original_mode=2, created_at=NOW, invoice="RET-1"
     )
     transactions.reserve(awaiting, reversal)
     return awaiting, reversal

@@ -51,8 +51,8 @@ def phases(payments: list[Transaction]) -> set[Phase]:
     return {(kept(payment.id) or payment).phase for payment in payments}
 
 
-def asked_at(payment: Transaction) -> datetime:
-    return datetime.fromisoformat(read_item(transactions.key(payment.id))["asked_at"]["S"])
+def claimed_at(payment: Transaction) -> datetime:
+    return datetime.fromisoformat(read_item(transactions.key(payment.id))["claimed_at"]["S"])
 
 
 def awaiting(deadline: datetime) -> Transaction:
@@ -101,8 +101,8 @@ def test_a_payment_is_resolved_at_its_own_time_and_not_at_the_beginning_of_the_r
         first, second = unknown("LIVING"), unknown("LIVING", LONG_AGO + SECOND)
         payment_sweep.run(DUE)
 
-    assert DUE <= asked_at(first) < DUE + SECOND * WAIT
-    assert asked_at(second) - asked_at(first) >= timedelta(seconds=0.05)
+    assert DUE <= claimed_at(first) < DUE + SECOND * WAIT
+    assert claimed_at(second) - claimed_at(first) >= timedelta(seconds=0.05)
 
 
 @pytest.mark.usefixtures("alone")

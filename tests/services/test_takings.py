@@ -95,7 +95,7 @@ def reversal_of(payment: Transaction, phase: Phase, agent: Agent, at: datetime =
         created_at=at,
         date=None,
         original_id=payment.id,
-        reverse_mode=int(ReverseMode.RETURN),
+        original_mode=int(ReverseMode.RETURN),
     )
 
 

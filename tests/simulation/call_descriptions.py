@@ -10,7 +10,8 @@ Call = Mapping[str, Any]
 
 GUID = re.compile(r"\b([0-9A-F]{8})(-[0-9A-F]{4}){3}-[0-9A-F]{12}\b")
 INSTANT = re.compile(r"\b20\d\d-\d\d-\d\dT[0-9:.]+(\+00:00|Z)")
-NOT_ZERO = frozenset({"reversed_minor", "reserved_minor", "reversals", "failed_attempts"})  # told when they are not 0
+# Told when they are not 0.
+NOT_ZERO = frozenset({"reversals_amount_minor", "reversals_reserved_minor", "reversals_count", "failed_attempts"})
 PHASES = {
     "sent": "the acquirer is asked",
     "unknown": "no answer came",
@@ -31,8 +32,9 @@ ASIDE = frozenset({"history", "audit"})  # tables whose writes are only counted 
 NOUNS = {"transactions": "transaction", "agents": "agent", "merchants": "merchant", "terminals": "terminal"}
 # Attributes by which a person follows what happens.
 TOLD = (
-    *("phase", "state", "amount_minor", "reversed_minor", "reserved_minor", "reversals", "original_id", "due_at"),
-    *("attempts", "sent_at", "failed_attempts", "locked_until", "credential_version", "version"),
+    *("phase", "state", "amount_minor", "reversals_amount_minor", "reversals_reserved_minor", "reversals_count"),
+    *("original_id", "due_at", "attempts", "sent_at", "failed_attempts", "locked_until"),
+    *("credential_version", "version"),
 )
 WORDS = {"GetItem": "reads", "PutItem": "stores", "UpdateItem": "changes", "DeleteItem": "deletes"}
 OF_TRANSACTION = {"Put": "stores", "Update": "changes", "Delete": "deletes", "ConditionCheck": "checks"}

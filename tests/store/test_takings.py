@@ -39,7 +39,7 @@ def transactions(draw: st.DrawFn) -> Transaction:
         amount_minor=draw(st.integers(1, 10**12)),
         created_at=MONTH + draw(st.integers(0, 30 * 1440)) * timedelta(minutes=1),
         gmt=0,
-        **({"original_id": "A", "reverse_mode": draw(st.sampled_from((1, 2)))} if is_reversal else {}),
+        **({"original_id": "A", "original_mode": draw(st.sampled_from((1, 2)))} if is_reversal else {}),
     )
 
 
@@ -115,7 +115,7 @@ def test_counters_of_a_till_that_is_busy_to_the_last_minute_are_below_a_kilobyte
 def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
     paid = entry_of(busy(1230))
     given_back = entry_of(
-        a_payment(created_at=MONTH, gmt=0, original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED)
+        a_payment(created_at=MONTH, gmt=0, original_id="A", original_mode=2, phase=Phase.REVERSAL_APPROVED)
     )
 
     assert total_counters(paid.at, paid.moved_minor, ()) == {"n31": 1, "m31": 1230, "k31": 1}
@@ -125,7 +125,7 @@ def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
 
 
 def test_no_list_adds_up_what_reversals_gave_back() -> None:
-    given_back = a_payment(created_at=MONTH, gmt=0, original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED)
+    given_back = a_payment(created_at=MONTH, gmt=0, original_id="A", original_mode=2, phase=Phase.REVERSAL_APPROVED)
     entry = entry_of(given_back)
 
     assert not any(

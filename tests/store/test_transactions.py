@@ -48,7 +48,7 @@ def requested(
         id=a_guid(),
         phase=Phase.CANCELLING if mode in CANCELS else Phase.RETURNING,
         original_id=original.id,
-        reverse_mode=int(mode),
+        original_mode=int(mode),
         amount_minor=amount_minor,
         invoice="RET-1",
         created_at=NOW + SECOND,
@@ -155,7 +155,7 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
 
 @pytest.mark.parametrize(
     "change",
-    [{"reversed_minor": 300}, {"reserved_minor": 300}, {"reversals": 1}, {"signature_key": "another"}],
+    [{"reversals_amount_minor": 300}, {"reserved_minor": 300}, {"reversals_count": 1}, {"signature_key": "another"}],
     ids=str,
 )
 def test_a_signature_is_not_stored_when_any_of_these_has_changed(change: dict[str, Any]) -> None:
@@ -209,7 +209,7 @@ def test_a_return_that_was_declined_gives_no_line_back(*, is_restored: bool) -> 
     payment = recorded()
     returning = requested(payment, 300, gives_back={"line0": Decimal(1)})
     if is_restored:  # as it was before the return
-        write_one(update(transactions.key(payment.id), "REMOVE #given_back", {}))
+        write_one(update(transactions.key(payment.id), "REMOVE #reversals_given_back", {}))
     write_one(transactions.release(replace(returning, phase=Phase.DECLINED), stored_transaction(payment.id)))
 
     assert not any((stored_transaction(payment.id).reversals.given_back or {}).values())

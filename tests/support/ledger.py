@@ -203,7 +203,7 @@ def _give_back(books: Books, original: Transaction, at: datetime, chance: random
         particulars=replace(original.particulars, ext_id=None),
         original_id=original.id,
         original_invoice=original.invoice,
-        reverse_mode=int(ReverseMode.RETURN),
+        original_mode=int(ReverseMode.RETURN),
     )
     transactions.reserve(original, reversal)
     left = stored_transaction(original.id)

@@ -39,10 +39,12 @@ def a_purchase(**changes: Any) -> Transaction:
 
 def a_reversal(original: Transaction, mode: ReverseMode, **changes: Any) -> Transaction:
     """All of it taken back: a refund has an RRN of its own, a cancel that of its purchase."""
-    facts: dict[str, Any] = {"original_id": original.id, "original_invoice": original.invoice, "reverse_mode": mode}
+    facts: dict[str, Any] = {"original_id": original.id, "original_invoice": original.invoice, "original_mode": mode}
     if mode is ReverseMode.RETURN:
         facts["rrn"] = f"REF000{next(_numbers):06d}"
-    return altered(original, **{"id": a_guid(), "phase": Phase.REVERSAL_APPROVED, "reversals": 0, **facts, **changes})
+    return altered(
+        original, **{"id": a_guid(), "phase": Phase.REVERSAL_APPROVED, "reversals_count": 0, **facts, **changes}
+    )
 
 
 def booked(transaction: Transaction) -> BookedTransaction:

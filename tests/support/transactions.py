@@ -15,12 +15,14 @@ from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars,
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)
-# The attributes of the store that are fields of a group: the group, and the field.
+# The fields of groups, as attributes of the store. A name that no other field has stands for itself: `rrn`.
 GROUPED = {
-    field.metadata.get("stored_as", field.name): (group.name, field.name)
+    name: (group.name, field.name)
     for group in fields(Transaction)
     if group.metadata.get("inline")
     for field in fields(group.default_factory)  # type: ignore[arg-type]  # it is the class of the group
+    for name in (f"{group.name}_{field.name}", field.name)
+    if name not in {one.name for one in fields(Transaction)}
 }
 
 
@@ -54,7 +56,7 @@ def a_payment(**changes: Any) -> Transaction:
 
 
 def altered(transaction: Transaction, **facts: Any) -> Transaction:
-    """Return the transaction with other facts, each named as its attribute in the store."""
+    """Return the transaction with other facts, each named as its attribute in the store, or as its field in a group."""
     groups: dict[str, dict[str, Any]] = {}
     for name in list(facts):
         if name in GROUPED:

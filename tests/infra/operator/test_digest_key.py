@@ -147,7 +147,7 @@ def test_a_rotation_touches_no_till_and_leaves_no_digest_of_the_earlier_key(stag
         late = a_card_payment(stage)
         assert post(stage, SUBMIT, late).headers["Idempotent-Replayed"] == "true"
         assert give_back(stage, late, PAN) == (200, 0)
-        assert not numbers("transactions", "card_digest") & set(range(number))
+        assert not numbers("transactions", "card_entry_digest") & set(range(number))
         assert number in numbers("logins", "key_digest")
         stored = read(agents.login_key(TILL[0]))
         assert stored
@@ -176,7 +176,7 @@ def test_a_run_that_a_later_rotation_overtook_leaves_no_card_behind(
     monkeypatch.setattr(digest_key, "_wrap", overtaken)
     rotate("--again")
 
-    assert numbers("transactions", "card_digest") == {3}
+    assert numbers("transactions", "card_entry_digest") == {3}
 
 
 def test_before_the_new_key_begins_nothing_is_made_with_it_and_both_are_accepted(

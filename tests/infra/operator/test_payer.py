@@ -92,7 +92,7 @@ def test_totals_amounts_references_and_other_texts_stay_as_they_are() -> None:
     for old, one in zip(before, made, strict=True):
         new = stored_transaction(one.id)
         assert new.erasure is Erasure.DONE
-        for name in ("phase", "amount_minor", "created_at", "deadline", "invoice", "fingerprint", "reversals"):
+        for name in ("phase", "amount_minor", "created_at", "deadline", "invoice", "fingerprint", "reversals_count"):
             assert getattr(new, name) == getattr(old, name), name
         assert (new.result.rrn, new.result.approval_code) == (old.result.rrn, old.result.approval_code)
         assert (new.card and new.card.masked) == (old.card and old.card.masked)
@@ -309,7 +309,7 @@ def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixt
     document: dict[str, Any] = json.loads(printed)
     assert {one["id"] for one in document["transactions"]} >= {one.id for one in made}
     assert all(text in printed.lower() for text in payer.planted)
-    assert document["transactions"][0]["details"]["Receipt"]["Email"] == payer.email
+    assert document["transactions"][0]["raw_request"]["Receipt"]["Email"] == payer.email
     assert [len(one["files"]) for one in document["transactions"] if "files" in one] == [1, 1]
     assert document["messages"]
     assert document["answers_of_webhooks"]

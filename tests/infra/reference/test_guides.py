@@ -215,4 +215,4 @@ def test_the_guide_to_the_data_of_a_payer_ends_with_no_place(stage: str) -> None
     assert [int(number) for number in re.findall(r"(\d+) transactions? of merchant 1\.", printed)] == [1, 1, 0]
     (exported,) = map(json.loads, re.findall(r'^{\n  "merchant".*?^}$', printed, re.DOTALL | re.MULTILINE))
     assert exported["transactions"][0]["receipt_email"] == "ann.payer@example.com"
-    assert exported["transactions"][0]["description"] == "Two coffees"
+    assert exported["transactions"][0]["particulars_description"] == "Two coffees"
