@@ -258,11 +258,11 @@ def test_what_a_search_finds_adds_nothing_to_the_cost_of_a_payment(dynamodb_loca
         books,
         replace(books.agents[0], name="Corner Store, till at the door"),
         NOW,
-        raw_request="d" * 1200,
+        raw_request="d" * 1000,
         ext_id="x" * 40,
         description="Two coffees and a newspaper",
         terminal_name="SHOP0001",
-        receipt=ReceiptAddresses(("ann.mokoena@home.example",), ("+27829876543",)),
+        addresses=ReceiptAddresses(("ann.mokoena@home.example",), ("+27829876543",)),
         client_product_code="CAFE",
     )
 
@@ -338,7 +338,7 @@ def test_rights_that_were_taken_back_count_at_once(books: Books) -> None:
 
 def test_a_list_shows_all_of_a_transaction_without_reading_its_request_and_its_purchases(books: Books) -> None:
     lines = (Purchase("Tea", Decimal(1), Decimal(1)),)
-    sold = paid(books, books.agents[1], NOW, purchases=lines, receipt=ADDRESSES, receipt_email="a@b.example")
+    sold = paid(books, books.agents[1], NOW, purchases=lines, addresses=ADDRESSES, receipt_email="a@b.example")
     books.record(sold)
     (listed,) = books.ask(NOW, {"ID": sold.id}).transactions
 

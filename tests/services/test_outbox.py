@@ -64,7 +64,7 @@ def a_sale(**changes: Any) -> Transaction:
 
 def wanted(payment: Transaction, **receipt: Any) -> Transaction:
     """The same sale, whose customer wants a receipt."""
-    return altered(payment, receipt=Receipt.model_validate(receipt).to_domain())
+    return altered(payment, addresses=Receipt.model_validate(receipt).to_domain())
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_the_request_says_how_often_a_receipt_is_tried_again(sent: dict[str, int
 @pytest.mark.usefixtures("engine")
 def test_what_a_kept_transaction_wanted_is_known_later() -> None:
     receipt = {"Email": "a@shop.example", "Phones": [NUMBER], "RetryNum": 2}
-    payment = a_payment(receipt=Receipt.model_validate(receipt).to_domain())
+    payment = a_payment(addresses=Receipt.model_validate(receipt).to_domain())
     transactions.record(payment)
     stored = stored_transaction(payment.id)
 

@@ -77,7 +77,7 @@ def test_sixteen_acquirer_requests_run_side_by_side() -> None:
 
 @pytest.mark.usefixtures("alone")
 def test_the_sweep_stores_all_that_an_outcome_brings() -> None:
-    wanted: dict[str, Any] = {"receipt": ReceiptAddresses(("ann@payer.example",)), "makes_events": True}
+    wanted: dict[str, Any] = {"addresses": ReceiptAddresses(("ann@payer.example",)), "makes_events": True}
     with serving(LIVING=FakeAcquirer()):
         payment, given_up = unknown("LIVING", **wanted), unknown("LIVING", phase=Phase.AUTO_CANCELLING, **wanted)
         limit = message_limits.of_agent(payment.agent.id)

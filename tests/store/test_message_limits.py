@@ -54,7 +54,7 @@ def test_a_counter_reaches_its_limit_and_never_exceeds_it() -> None:
 def test_a_receipt_that_is_never_sent_is_uncounted_on_its_day(
     address: str, after: timedelta, *, is_uncounted: bool
 ) -> None:
-    payment = a_payment(created_at=NOW, receipt=ReceiptAddresses((address,), paths=("Receipt.Email",)))
+    payment = a_payment(created_at=NOW, addresses=ReceiptAddresses((address,), paths=("Receipt.Email",)))
 
     assert bool(service.uncount_receipt(payment, NOW + after)) is is_uncounted
 

@@ -308,13 +308,14 @@ def test_a_payment_reads_back_as_it_was_written() -> None:
     assert decode(type(payment), encode(payment)) == payment
 
 
-def test_stored_names_outlive_the_names_in_the_code() -> None:
-    item = encode(a_payment(ext_id="A-1"))
+def test_an_attribute_has_the_name_of_its_field_after_that_of_its_group() -> None:
+    item = encode(a_payment(ext_id="A-1", original_id="A"))
 
     assert item["agent"]["M"]["id"] == {"N": "17"}
     assert item["raw_request"] == {"S": "{}"}
     assert item["particulars_ext_id"] == {"S": "A-1"}
-    assert not {"agent", "raw_request", "particulars"} & item.keys()
+    assert item["original_id"] == {"S": "A"}
+    assert not {"ext_id", "particulars", "original"} & item.keys()
 
 
 def test_an_absent_field_is_not_written() -> None:

@@ -155,7 +155,12 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
 
 @pytest.mark.parametrize(
     "change",
-    [{"reversals_amount_minor": 300}, {"reserved_minor": 300}, {"reversals_count": 1}, {"signature_key": "another"}],
+    [
+        {"reversals_amount_minor": 300},
+        {"reversals_reserved_minor": 300},
+        {"reversals_count": 1},
+        {"pictures_signature_key": "another"},
+    ],
     ids=str,
 )
 def test_a_signature_is_not_stored_when_any_of_these_has_changed(change: dict[str, Any]) -> None:

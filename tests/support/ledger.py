@@ -169,7 +169,7 @@ def _texts(chance: random.Random) -> dict[str, Any]:
         "amount_minor": amount_minor,
         "tax_amounts": taxed(amount_minor, *TAXES[amount_minor % len(TAXES)]),
         "terminal_name": chance.choice(("DOOR-1", "Bar-2")),
-        "receipt": chance.choice((None, ADDRESSES)),
+        "addresses": chance.choice((None, ADDRESSES)),
         "client_product_code": chance.choice((None, "CAFE", "cafe")),
         "currency": chance.choice(CURRENCIES),
     }

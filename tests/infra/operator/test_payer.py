@@ -92,7 +92,7 @@ def test_totals_amounts_references_and_other_texts_stay_as_they_are() -> None:
     for old, one in zip(before, made, strict=True):
         new = stored_transaction(one.id)
         assert new.erasure is Erasure.DONE
-        for name in ("phase", "amount_minor", "created_at", "deadline", "invoice", "fingerprint", "reversals_count"):
+        for name in ("phase", "amount_minor", "created_at", "deadline", "invoice", "fingerprint", "reversals"):
             assert getattr(new, name) == getattr(old, name), name
         assert (new.result.rrn, new.result.approval_code) == (old.result.rrn, old.result.approval_code)
         assert (new.card and new.card.masked) == (old.card and old.card.masked)
