@@ -3,7 +3,6 @@
 An answer of Lambda has at most 6 MB. It is a JSON text in a JSON text, so quotes and backslashes count again.
 """
 
-from dataclasses import replace
 from json import dumps
 
 from chalicelib.domain.transaction import Transaction
@@ -26,7 +25,7 @@ def check_size(transaction: Transaction, original: Transaction | None = None) ->
 
     `original` is the payment of a reversal. A reversal that inherits all its texts is never refused.
     """
-    if _fits(transaction, max(MOST_TEXTS, _size(original)) if original else MOST_TEXTS):
+    if _fits(transaction):
         return
     own = {"description": (transaction.particulars.description or "") * 3}
     if original is None:
@@ -36,16 +35,6 @@ def check_size(transaction: Transaction, original: Transaction | None = None) ->
     raise invalid(Finding(longest, Check.TOO_LONG, message))
 
 
-def as_listed(transaction: Transaction) -> Transaction:
-    """Return a transaction as a list shows it. Of a record from before the limit, long texts are cut."""
-    if _fits(transaction, MOST_TEXTS):
-        return transaction
-    description = shortened(transaction.particulars.description, MOST_TEXTS // 12)
-    return replace(
-        transaction, particulars=replace(transaction.particulars, description=description, ext_tran_data=None)
-    )
-
-
 def shortened(text: str | None, most: int) -> str | None:
     """Return a text cut to at most so many bytes in an answer."""
     while text and (size := _size_of(text)) > most:
@@ -53,13 +42,10 @@ def shortened(text: str | None, most: int) -> str | None:
     return text
 
 
-def _fits(transaction: Transaction, most: int) -> bool:
+def _fits(transaction: Transaction) -> bool:
     """Return whether the long texts fit. Nearly always their number of characters tells it."""
-    return sum(map(len, _texts(transaction))) * LONGEST <= most or _size(transaction) <= most
-
-
-def _size(transaction: Transaction) -> int:
-    return sum(map(_size_of, _texts(transaction)))
+    texts = _texts(transaction)
+    return sum(map(len, texts)) * LONGEST <= MOST_TEXTS or sum(map(_size_of, texts)) <= MOST_TEXTS
 
 
 def _size_of(text: str) -> int:

@@ -64,7 +64,7 @@ class Event(Record):
     pos_id: int | None = None
     webhook_id: int | None = None  # the only receiver of a ping
     erased: bool | None = None  # the payer's data was erased: no answer to this event is stored any longer
-    due_at: datetime | None = None  # None: it is begun, or an earlier release stored it
+    due_at: datetime | None = None  # None: it is begun
 
 
 def kind_of(transaction: Transaction) -> Kind | None:

@@ -332,8 +332,7 @@ class ReversalOrder(Record):
             return False
         if not _may_be_same(self.purchases, stored.receipt.purchases):
             return False
-        took_rest = stored.original.took_rest or not stored.original.partial
-        amounts = (None, amount) if self.amount is not None or took_rest else (None,)
+        amounts = (None, amount) if self.amount is not None or stored.original.took_rest else (None,)
         spellings = itertools.product((currency, None), amounts)
         equal = (replace(self, currency=one, amount=other) for one, other in spellings)
         return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
@@ -543,13 +542,12 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
 def _original(
     order: ReversalOrder, payment: Transaction, agent: Agent, amount_minor: int, gives_back: Mapping[str, Decimal]
 ) -> Original:
-    is_rest = amount_minor == payment.remaining_minor
     return Original(
         id=payment.id,
         invoice=payment.invoice,
         mode=int(order.mode),
         partial=amount_minor < payment.amount_minor,
-        took_rest=is_rest or None,
+        took_rest=amount_minor == payment.remaining_minor,
         agent_id=payment.agent.id if payment.agent.id != agent.id else None,
         gives_back=gives_back or None,
     )

@@ -357,7 +357,7 @@ class Original(Record):
     invoice: str | None = None
     mode: int | None = None
     partial: bool = False  # less than the payment's amount
-    took_rest: bool | None = None  # all that remained; None: less, or stored by an earlier release
+    took_rest: bool = False  # all that remained
     agent_id: int | None = None  # when it is another one
     gives_back: Mapping[str, Decimal] | None = None
 

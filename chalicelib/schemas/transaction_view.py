@@ -9,7 +9,6 @@ from typing import Annotated, Any, Self
 from pydantic import Field, WithJsonSchema
 
 from chalicelib.domain import money
-from chalicelib.domain.answer_size import as_listed
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history_page import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
@@ -375,7 +374,7 @@ class TransactionList(Answer):
     @classmethod
     def of(cls, page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> Self:
         """Return a page with each transaction in its section: pending, awaiting completion, or others."""
-        sections = _sections(views_of(lambda one: _in_section(as_listed(one), now, gmt, sign), page.transactions))
+        sections = _sections(views_of(lambda one: _in_section(one, now, gmt, sign), page.transactions))
         return cls(
             not_finished_actual_trans=sections[Section.NOT_FINISHED],
             in_process=sections[Section.IN_PROCESS],

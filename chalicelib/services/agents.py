@@ -186,7 +186,7 @@ def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Ke
     if body.terminal_id is not None:
         keys.append(merchants.terminal_key(body.terminal_id))
     if body.tid is not None:
-        keys += unique_names.tid_keys(merchant_id, body.tid)
+        keys.append(unique_names.tid_key(merchant_id, body.tid))
     return keys
 
 
@@ -198,8 +198,7 @@ def _resolve_references(
     Raise all findings together when references lead to no record.
     """
     terminal = None if body.terminal_id is None else admitted.read(merchants.terminal_key(body.terminal_id))
-    tid_keys = () if body.tid is None else unique_names.tid_keys(merchant_id, body.tid)
-    claim = next(filter(None, map(admitted.read, tid_keys)), None)
+    claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
     terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings

@@ -13,7 +13,6 @@ from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
-from chalicelib.iso_codes import currency_of_country
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals
 from chalicelib.services import message_limits, pictures
@@ -93,8 +92,7 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
     if body.barcode_scanner is not None:
         stored = merge_settings(stored, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
-    currency = before.currency_id or currency_of_country(before.country_code)  # older versions knew fewer countries
-    return {**body.record_fields(), "mobile_settings": stored, "currency_id": currency, **picture}
+    return {**body.record_fields(), "mobile_settings": stored, **picture}
 
 
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal

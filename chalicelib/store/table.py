@@ -35,7 +35,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 # The version of an item: 1 when it is new, and each update raises it. So a copy tells whether the item is newer.
-# An item of an earlier release has none, which counts as 0.
 VERSION = "v"
 NEW = {"N": "1"}
 DERIVED = frozenset({"history"})  # tables whose items follow from transactions; they have no version

@@ -6,7 +6,7 @@ from datetime import timedelta
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, Finding, ServiceError
 from chalicelib.record import Record
-from chalicelib.store.table import Key, Write, put_new, read, update
+from chalicelib.store.table import Key, Write, put_new, update
 
 TABLE = "sequences"
 NUMBERS_KEPT_FOR = timedelta(days=366)  # a till reports an offline sale within a year
@@ -20,13 +20,8 @@ class UniqueName(Record):
 
 
 def tid_key(client_id: int, tid: str) -> Key[UniqueName]:
-    """Return the key of a terminal's name (TID), unique within its merchant."""
-    return Key(TABLE, UniqueName, {"name": f"tid#{client_id}#{tid}"})
-
-
-def tid_keys(client_id: int, tid: str) -> tuple[Key[UniqueName], ...]:
-    """Return the keys under which a TID may be registered. Blanks around it do not count, but older names have some."""
-    return tuple(tid_key(client_id, one) for one in dict.fromkeys((tid.strip(), tid)))
+    """Return the key of a terminal's name (TID), unique within its merchant. Blanks around it do not count."""
+    return Key(TABLE, UniqueName, {"name": f"tid#{client_id}#{tid.strip()}"})
 
 
 def register_tid(client_id: int, tid: str, terminal_id: int) -> Write:
@@ -36,36 +31,25 @@ def register_tid(client_id: int, tid: str, terminal_id: int) -> Write:
 
 
 def mid_key(mid: str) -> Key[UniqueName]:
-    """Return the key of a merchant's number at its bank (MID)."""
-    digest = hashlib.sha256(mid.encode()).hexdigest()  # a key has at most 2,048 bytes
+    """Return the key of a merchant's number at its bank (MID). Banks add blanks around it, and may ignore case."""
+    digest = hashlib.sha256(mid.strip().upper().encode()).hexdigest()  # a key has at most 2,048 bytes
     return Key(TABLE, UniqueName, {"name": f"mid#{digest}"})
 
 
 def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
     """Register the merchant's number at its bank (MID); raise 308 when another merchant has it.
 
-    With `moves` it becomes this merchant's. Blanks around it and case do not count: banks add blanks, and may ignore
-    case.
+    With `moves` it becomes this merchant's.
     """
-    key = mid_key(mid.strip().upper())
     message = "Another merchant has this number at its bank."
     taken = Finding("back_retailer_id", ErrorCode.TID_TAKEN.code, message)
-    refusal = ServiceError(ErrorCode.TID_TAKEN, message, validations=(taken,))
-    if not moves and read(key) is None and _older_holder(mid) not in (None, client_id):
-        raise refusal
     return update(
-        key,
+        mid_key(mid),
         "SET #holder = :holder",
         {"holder": client_id},
         condition=None if moves else "attribute_not_exists(#holder) OR #holder = :holder",
-        otherwise=refusal,
+        otherwise=ServiceError(ErrorCode.TID_TAKEN, message, validations=(taken,)),
     )
-
-
-def _older_holder(mid: str) -> int | None:
-    """Return the holder of a number that was registered with its case, as older versions did. It never changes."""
-    found = read(mid_key(mid))
-    return found.holder if found else None
 
 
 class NumberOfOfflineSale(Record):

@@ -3,14 +3,11 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import history_page
-from chalicelib.store import audit, merchants, unique_names
-from chalicelib.store.audit import Act
-from chalicelib.store.table import put_new, write_one
-from chalicelib.store.unique_names import UniqueName
+from chalicelib.store import audit, merchants
 from tests.support import builders, http
-from tests.support.builders import NOW, PASSWORD, Shop, a_shop, a_terminal, terminal_body
+from tests.support.builders import PASSWORD, Shop, a_shop, terminal_body
 from tests.support.stored import stored_record
-from tests.support.transactions import a_body, a_guid
+from tests.support.transactions import a_body
 
 CREATE = "/api/v1/terminal/create"
 
@@ -164,14 +161,6 @@ def test_the_number_at_the_bank_belongs_to_the_merchant_that_first_has_it(shop: 
     assert other.terminal(BackRetailerID="  ")["BackRetailerID"] is None, "blanks are no number"
 
 
-def test_a_number_at_the_bank_that_an_older_version_registered_keeps_its_holder(shop: Shop) -> None:
-    other, mid = a_shop(shop.stage), f"Bank {a_guid()}"
-    write_one(put_new("sequences", UniqueName(str(unique_names.mid_key(mid).key["name"]), shop.id), "name"))
-
-    assert other.post(CREATE, terminal_body(other.id, BackRetailerID=mid)).error == (409, 308)
-    assert shop.terminal(BackRetailerID=mid)["BackRetailerID"] == mid
-
-
 @pytest.mark.parametrize("name", ["TÉL 1", "TID\t1", "TID\u200b1", "\uff34\uff29\uff24", "TID\n", "   "])
 def test_a_terminals_name_and_number_are_printable_ascii(shop: Shop, name: str) -> None:
     body = terminal_body(shop.id, Name=name, BackRetailerID=f"{name}\x7f")
@@ -188,13 +177,6 @@ def test_blanks_around_a_terminals_name_do_not_count(shop: Shop) -> None:
     assert terminal["Name"] == "TILL 7"
     assert (again.error, again.findings) == ((409, 308), [("Name", 308)])
     assert shop.agent(TID="  TILL 7")["TerminalID"] == terminal["ID"]
-
-
-def test_a_terminals_name_that_an_older_version_took_still_names_it(shop: Shop) -> None:
-    terminal = a_terminal(client_id=shop.id, tid=" Büro")
-    merchants.create_terminal(terminal, Act("create", 1, NOW), moves_mid=False)
-
-    assert shop.agent(TID=" Büro")["TerminalID"] == terminal.id
 
 
 def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:

@@ -124,16 +124,16 @@ def test_a_request_with_other_content_repeats_no_reversal(change: dict[str, Any]
 @pytest.mark.parametrize(
     ("reversed_minor", "amount_minor", "partial", "took_rest"),
     [
-        (0, 1, True, None),
-        (0, 1229, True, None),
+        (0, 1, True, False),
+        (0, 1229, True, False),
         (0, 1230, False, True),
-        (1, 1228, True, None),
+        (1, 1228, True, False),
         (1, 1229, True, True),
         (1229, 1, True, True),
     ],
 )
 def test_a_reversal_is_partial_below_the_paid_amount_and_says_when_it_takes_the_rest(
-    reversed_minor: int, amount_minor: int, *, partial: bool, took_rest: bool | None
+    reversed_minor: int, amount_minor: int, *, partial: bool, took_rest: bool
 ) -> None:
     order = ReversalOrder("A", ReverseMode.RETURN, "{}")
     begun = begin("B", order, a_payment(id="A", reversals_amount_minor=reversed_minor), an_agent(), amount_minor, NOW)

@@ -4,7 +4,6 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,14 +12,14 @@ from hypothesis import strategies as st
 
 from chalicelib import exact_json
 from chalicelib.domain import reversal
-from chalicelib.domain.answer_size import MOST_SHOWN, as_listed, check_size, shortened
+from chalicelib.domain.answer_size import MOST_SHOWN, check_size, shortened
 from chalicelib.domain.deliveries import ATTEMPTS_KEPT, Attempt, Delivery, begun
 from chalicelib.domain.events import Event, event_of
-from chalicelib.domain.history_page import PAGE_SIZE, Page
+from chalicelib.domain.history_page import PAGE_SIZE
 from chalicelib.domain.reversal import ReversalOrder, ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, Pictures, Transaction
 from chalicelib.errors import ServiceError
-from chalicelib.schemas.transaction_view import TransactionList, TransactionView
+from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.schemas.webhooks import EventsAnswer, EventView
 from tests.support.builders import an_agent
 from tests.support.transactions import NOW, a_payment, altered
@@ -123,31 +122,10 @@ def test_the_longest_text_of_the_request_is_named_and_a_reversal_has_only_its_re
     assert [finding.field for finding in refused.value.validations] == [named]
 
 
-def test_a_record_from_before_the_limit_is_listed_with_cut_texts_and_shown_whole_by_its_id() -> None:
-    old = a_payment(
-        description="\x01" * 1024,
-        ext_tran_data=json.dumps({"a": '"' * 4_000}),
-        invoice="\x01" * 512,
-        client_product_code="\x01" * 512,
-    )
-    assert not fits(old)
-
-    assert fits(as_listed(old))
-    page = Page([old], 1, Decimal(0))
-    (whole,) = TransactionList.of_one(page, NOW, 2, lambda _: URL).transactions
-    assert (whole.description, whole.ext_tran_data) == (old.particulars.description, old.particulars.ext_tran_data)
-
-
 @pytest.mark.parametrize(("text", "size"), [("x" * 9, 11), ("日" * 9, 29), ("\x01" * 9, 56)])
 def test_a_text_is_cut_only_when_it_is_longer(text: str, size: int) -> None:
     assert [shortened(text, most) == text for most in (size - 1, size, size + 1)] == [False, True, True]
     assert shortened(None, 0) is None
-
-
-def test_a_list_shows_usual_texts_as_they_are() -> None:
-    usual = a_payment(description="日" * 1024, ext_tran_data=json.dumps({"a": "b" * 8_000}))
-
-    assert as_listed(usual) == usual
 
 
 def an_event(deliveries: int, attempts: int, answer: str) -> tuple[Event, list[Delivery]]:

@@ -186,14 +186,6 @@ def test_an_event_stored_an_hour_after_its_time_is_found(merchant: int, receiver
     assert receiver.ids == [event.id]
 
 
-def test_an_event_of_the_release_before_is_sent_by_the_stream(merchant: int, receiver: Receiver) -> None:
-    event = replace(a_stored_event(merchant), due_at=None)
-    write_one(update(events.key(event.day, event.place), "REMOVE #due_at, #due_shard", {}))
-    deliver(event)
-
-    assert receiver.ids == [event.id]
-
-
 def test_a_run_that_cannot_begin_every_event_sends_some_and_the_next_goes_on(
     merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
