@@ -115,23 +115,3 @@ def days_up_to(first: date | None, last: date | None, today: date) -> Period:
 def _days_before(day: date, count: int) -> date:
     """Return the first of `count` days that end with `day`, or the first day of the calendar."""
     return date.fromordinal(max(1, day.toordinal() - count + 1))
-
-
-FIRST_ZONE = 14  # hours before UTC
-ENDED_EVERYWHERE = timedelta(hours=12)  # after the day's end in UTC: the last zone is UTC-12
-ON_THE_WAY = timedelta(hours=1)  # grace for writes in flight: none takes so long
-
-
-def is_over(day: date, now: datetime) -> bool:
-    """Return whether the day has ended in every zone."""
-    return now >= datetime.combine(day, time.min, UTC) + timedelta(days=1) + ENDED_EVERYWHERE
-
-
-def closed_and_open_months(period: Period, now: datetime) -> tuple[list[str], list[str]]:
-    """Return the closed and the open months of a period; a month that has begun in no zone is neither.
-
-    A month is closed when its last day is over and no write to it that was in flight then can still arrive.
-    """
-    begun = [month for month in period.months if days_of_month(month).first <= business_day(now, FIRST_ZONE)]
-    closed = [month for month in begun if is_over(days_of_month(month).last, now - ON_THE_WAY)]
-    return closed, begun[len(closed) :]

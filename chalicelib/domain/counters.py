@@ -1,16 +1,17 @@
-"""Counters that each transaction adds to, by agent and kind: the days of a month, the quarters of an hour of a day."""
+"""Counters that each transaction adds to, by agent and kind: by day of a month, and by hour of a day."""
 
+import json
+from base64 import b32encode
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
-from string import ascii_letters
+from datetime import date
+from hashlib import sha256
 
 from chalicelib.domain.price_list import Tax
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.record import Record
 
-COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"  # before a day or hour, in the name of a number
-LETTERS = [letter for letter in ascii_letters if letter not in {COUNT, MONEY, GIVEN_BACK, MOVED}]
-GROSS_AND_TAX = list(zip(LETTERS[::2], LETTERS[1::2], strict=True))  # the same for each tax of a counter, in its order
+# The letter of a number's name. A day or hour follows it, then the key of a tax: n05, g05mzxw6ytb.
+COUNT, MOVED, MONEY, GROSS, TAX = "n", "k", "m", "g", "t"
 
 Counters = Mapping[str, int]
 
@@ -35,52 +36,30 @@ class DayTotal(Record):
     taken_minor: int
 
 
-class QuarterCounts(Record):
-    """A counter's transactions on a day: their numbers by quarter of an hour, 00 to 95."""
+def added_numbers(when: str, moved_minor: int, taxes: Sequence[TaxAmount], *, is_new: bool) -> Counters:
+    """Return the numbers that a transaction adds to its day or hour.
 
-    counter: CounterKey
-    counts: Mapping[str, int]
-
-
-class MonthSum(Record):
-    """The totals of a closed month (2026-03), of all agents, by kind and day; None until a list has added them up.
-
-    The version is the month's number of late writes, read before the totals: a later one makes the sum stale.
+    A new transaction counts once. If it moved money, it counts once more, with the money and the taxes in it. A counter
+    has either payments or reversals, so no number is below zero.
     """
-
-    month: str
-    version: int
-    day_totals: Sequence[DayTotal] | None = None
-
-
-def total_counters(at: datetime, moved_minor: int, taxes: Sequence[TaxAmount]) -> Counters:
-    """Return the numbers that a transaction adds to the total of its month: one more on its day, and its money."""
-    return {f"{COUNT}{at:%d}": 1, **moved_counters(f"{at:%d}", moved_minor, taxes)}
-
-
-def slot_counters(at: datetime, moved_minor: int, taxes: Sequence[TaxAmount]) -> Counters:
-    """Return the numbers that a transaction adds to the slots of its day: one more in its quarter, and its money."""
-    quarter = at.hour * 4 + at.minute // 15
-    return {f"{quarter:02d}": 1, **moved_counters(f"{at:%H}", moved_minor, taxes)}
-
-
-def moved_counters(when: str, moved_minor: int, taxes: Sequence[TaxAmount]) -> Counters:
-    """Return the money and taxes that a transaction adds to a day or hour, and one more transaction with moved money.
-
-    Money that was given back is below zero; its taxes are not.
-    """
-    if not moved_minor:
-        return {}
-    numbers = {f"{MONEY if moved_minor > 0 else GIVEN_BACK}{when}": abs(moved_minor), f"{MOVED}{when}": 1}
-    for (gross, tax), amount in zip(GROSS_AND_TAX, taxes, strict=False):
-        named = {f"{gross}{when}": amount.gross_minor, f"{tax}{when}": amount.tax_minor}
-        numbers |= {name: minor for name, minor in named.items() if minor}
+    numbers = {f"{COUNT}{when}": 1} if is_new else {}
+    if moved_minor:
+        numbers |= {f"{MOVED}{when}": 1, f"{MONEY}{when}": abs(moved_minor)}
+        for tax in taxes:
+            amounts = {GROSS: tax.gross_minor, TAX: tax.tax_minor}
+            numbers |= {f"{letter}{when}{tax_key(tax)}": minor for letter, minor in amounts.items() if minor}
     return numbers
 
 
-def counted_taxes(numbers: Counters, when: str, taxes: Sequence[Tax]) -> Iterator[TaxAmount]:
-    """Yield the taxes of a day or hour from the numbers of a counter, which has these taxes."""
-    for (gross, tax), one in zip(GROSS_AND_TAX, taxes, strict=False):
-        amounts = numbers.get(f"{gross}{when}", 0), numbers.get(f"{tax}{when}", 0)
+def counted_taxes(numbers: Counters, when: str, taxes: Mapping[str, Tax]) -> Iterator[TaxAmount]:
+    """Yield the taxes of a day or hour from the numbers of a counter, which names these taxes by their keys."""
+    for key, tax in taxes.items():
+        amounts = numbers.get(f"{GROSS}{when}{key}", 0), numbers.get(f"{TAX}{when}{key}", 0)
         if any(amounts):
-            yield TaxAmount(one.code, one.name, one.rate, *amounts)
+            yield TaxAmount(tax.code, tax.name, tax.rate, *amounts)
+
+
+def tax_key(tax: Tax | TaxAmount) -> str:
+    """Return the key of a tax in the names of numbers: eight characters from its code, name and rate."""
+    text = json.dumps([tax.code, tax.name, f"{tax.rate.normalize():f}"])
+    return b32encode(sha256(text.encode()).digest()[:5]).decode().lower()

@@ -1,4 +1,4 @@
-"""A page of the history: on which day and in which quarter of an hour it begins, and how many entries to skip there.
+"""A page of the history: on which day and in which hour it begins, and how many entries to skip there.
 
 Counters tell it, so that page 1,000 reads as few entries as page 1. Pure functions.
 """
@@ -40,8 +40,8 @@ class Page(Record):
 
 
 MAX_CANDIDATES = 50_000  # entries that one list may read
-BUSY_DAY = 2 * PAGE_SIZE  # transactions: a page that begins or ends in a busier day is searched by quarters of an hour
-QUARTER = timedelta(minutes=15)
+BUSY_DAY = 2 * PAGE_SIZE  # transactions: a page that begins or ends in a busier day is searched by hours
+HOUR = timedelta(hours=1)
 
 
 class TimeRange(Record):
@@ -60,7 +60,7 @@ class Place(Record):
 
     @property
     def busy_days(self) -> list[date]:
-        """Return the days of which the quarters of an hour narrow the place: a busy first and a busy last day."""
+        """Return the days of which the hours narrow the place: a busy first and a busy last day."""
         ends = (self.ranges[0], self.ranges[-1]) if self.ranges else ()
         return [day.begin.date() for day in dict.fromkeys(ends) if day.count > BUSY_DAY]
 
@@ -79,28 +79,23 @@ def place_in_days(days: Iterable[TimeRange], page: int) -> Place:
     return ranges_of_page(days, (page - 1) * PAGE_SIZE, PAGE_SIZE)
 
 
-def place_in_quarters(place: Place, counts: Mapping[date, Iterable[Mapping[str, int]]], *, newest_first: bool) -> Place:
-    """Return the place within quarters of an hour. `counts` are the numbers of busy days, by quarter."""
+def place_in_hours(place: Place, counts: Mapping[date, Mapping[int, int]], *, newest_first: bool) -> Place:
+    """Return the place within hours. `counts` are the numbers of busy days, by hour."""
     finer: list[TimeRange] = []
     for day in place.ranges:
-        of_day = counts.get(day.begin.date())
-        finer += [day] if of_day is None else quarters_of(day, of_day, newest_first=newest_first)
+        finer += hours_of(day, counts.get(day.begin.date(), {}), newest_first=newest_first)
     return ranges_of_page(finer, place.skip, PAGE_SIZE)
 
 
-def quarters_of(day: TimeRange, counts: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[TimeRange]:
-    """Return the quarters of an hour of a day that have transactions, in the order of the list.
+def hours_of(day: TimeRange, counts: Mapping[int, int], *, newest_first: bool) -> list[TimeRange]:
+    """Return the hours of a day that have transactions, in the order of the list.
 
-    `counts` are by the number of the quarter, 00 to 95. If they count fewer transactions than the day has, return the
-    whole day: a range may be too long, never too short.
+    If `counts` have fewer transactions than the day, return the whole day: a range may be too long, never too short.
     """
-    added = Counter[str]()
-    for numbers in counts:
-        added.update(numbers)
-    if added.total() < day.count:
+    if sum(counts.values()) < day.count:
         return [day]
-    quarters = sorted(added.items(), reverse=newest_first)
-    return [_range(day.begin + int(number) * QUARTER, QUARTER, count) for number, count in quarters]
+    hours = sorted(counts.items(), reverse=newest_first)
+    return [_range(day.begin + number * HOUR, HOUR, count) for number, count in hours]
 
 
 def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:

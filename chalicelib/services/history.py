@@ -1,17 +1,14 @@
-"""History: exact counts, and any page of payments and reversals, at a cost that does not grow with their number.
+"""History: exact counts, and any page of payments and reversals, at a cost that does not grow with their number."""
 
-Counters tell where a page begins. For all agents, the totals of a closed month come from its stored sum: a list makes
-the sum when it is missing or stale.
-"""
-
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.business_days import Period, business_day, closed_and_open_months, days_up_to, period_of
-from chalicelib.domain.counters import DayTotal, MonthSum
+from chalicelib.domain.business_days import Period, business_day, days_up_to, period_of
+from chalicelib.domain.counters import DayTotal
 from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
@@ -22,15 +19,14 @@ from chalicelib.domain.history_page import (
     days_of,
     entries_of_page,
     place_in_days,
-    place_in_quarters,
+    place_in_hours,
 )
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
-from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.caller_check import Admitted, admit
-from chalicelib.store import agents, counters, history, merchants, month_sums, transactions
+from chalicelib.store import agents, counters, history, merchants, transactions
 from chalicelib.store.history import Stretch
 from chalicelib.store.table import Key, read
 
@@ -140,54 +136,30 @@ def _scope_of(transaction: Transaction) -> Scope:
     return Scope(transaction.client_id, None, transaction.gmt, merchant.currency_id if merchant else None)
 
 
-def totals_of(query: HistoryQuery, now: datetime) -> list[DayTotal]:
-    """Read the totals of the days in the query's period, of its agent or of all agents, with a query per open month."""
-    client_id, period, agent_id = query.client_id, query.period, query.wanted.agent_id
-    if agent_id is not None:
-        found = [one for month in period.months for one in counters.of_month(client_id, month, agent_id)]
-    else:
-        closed, open_ = closed_and_open_months(period, now)
-        found = [one for month in open_ for one in counters.of_all_agents(client_id, month)]
-        found += _of_closed_months(client_id, closed)
-    return [one for one in found if one.day in period]
-
-
-def _of_closed_months(client_id: int, months: Sequence[str]) -> list[DayTotal]:
-    """Read the sums of closed months; make and store those that are missing or stale."""
-    sums = month_sums.of_months(client_id, months)
-    made = [
-        replace(one, day_totals=counters.of_all_agents(client_id, one.month)) for one in sums if one.day_totals is None
-    ]
-    if made:
-        _store_if_possible(client_id, made)
-    return [total for one in (*sums, *made) for total in one.day_totals or ()]
-
-
-def _store_if_possible(client_id: int, sums: Sequence[MonthSum]) -> None:
-    """Store sums. A failure is only logged: the list is correct without them, and the next list retries."""
-    try:
-        month_sums.store(client_id, sums)
-    except ServiceError as outage:
-        log("rolled_totals_not_stored", error_code=outage.error.code)
+def totals_of(query: HistoryQuery) -> list[DayTotal]:
+    """Read the totals of the days in the query's period, of its agent or of all agents, with a query per month."""
+    months = query.period.months
+    found = (counters.of_month(query.client_id, month, query.wanted.agent_id) for month in months)
+    return [one for totals in found for one in totals if one.day in query.period]
 
 
 def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
     """Return a page of the period, in the requested order."""
-    return _list(decide(body, caller, now), now)
+    return _list(decide(body, caller, now))
 
 
 def by_days(body: ListHistory, caller: Caller, now: datetime) -> Page:
     """Return a page of a day and the days before it. Sort only orders the page; the newest are always on page 1."""
     query = decide(body, caller, now, days_up_to)
-    page = _list(replace(query, newest_first=True), now)
+    page = _list(replace(query, newest_first=True))
     if body.list_basic_model.sort == OLDEST_FIRST:
         return replace(page, transactions=page.transactions[::-1])
     return page
 
 
-def _list(query: HistoryQuery, now: datetime) -> Page:
+def _list(query: HistoryQuery) -> Page:
     found = found_by_key(query)
-    return _page_of_period(query, now) if found is None else _page(query, found)
+    return _page_of_period(query) if found is None else _page(query, found)
 
 
 def _page(query: HistoryQuery, matching: Sequence[HistoryEntry]) -> Page:
@@ -196,27 +168,30 @@ def _page(query: HistoryQuery, matching: Sequence[HistoryEntry]) -> Page:
     return Page(_read_records(shown), len(matching), amount_taken(matching, query.currency))
 
 
-def _page_of_period(query: HistoryQuery, now: datetime) -> Page:
+def _page_of_period(query: HistoryQuery) -> Page:
     """Return a page of a period. Its totals give the count, and the page's place unless the query searches a text."""
     wanted, newest_first = query.wanted, query.newest_first
-    totals = totals_of(query, now)
+    totals = totals_of(query)
     fitting = [one for one in totals if wanted.takes(one.counter)]
     days = days_of(fitting, newest_first=newest_first)
     if wanted.by_text:
         return _page(query, matching(query, _entries_in(query, days, totals)))
 
     place = place_in_days(days, query.page)
-    quarters = {day: _quarters_of(query, day) for day in place.busy_days}
-    place = place_in_quarters(place, quarters, newest_first=newest_first)
+    hours = {day: _hours_of(query, day) for day in place.busy_days}
+    place = place_in_hours(place, hours, newest_first=newest_first)
     entries = _entries_in(query, place.ranges, totals)
     shown = entries_of_page(entries, 1, newest_first=newest_first, skip=place.skip)
     return Page(_read_records(shown), sum(one.count for one in fitting), amount_taken(fitting, query.currency))
 
 
-def _quarters_of(query: HistoryQuery, day: date) -> list[Mapping[str, int]]:
-    """Read the numbers of the query's transactions in the quarters of an hour of a day."""
-    found = counters.quarters_of(query.client_id, day, query.wanted.agent_id)
-    return [one.counts for one in found if query.wanted.takes(one.counter)]
+def _hours_of(query: HistoryQuery, day: date) -> Mapping[int, int]:
+    """Read the numbers of the query's transactions in the hours of a day."""
+    added = Counter[int]()
+    for counter, counts in counters.of_hours(query.client_id, day, query.wanted.agent_id):
+        if query.wanted.takes(counter):
+            added.update(counts)
+    return added
 
 
 def _read_records(entries: Sequence[HistoryEntry]) -> list[Transaction]:
@@ -231,22 +206,18 @@ def _entries_in(query: HistoryQuery, held: Sequence[TimeRange], totals: Sequence
     """
     if not held:
         return []
-    client_id, wanted = query.client_id, query.wanted
+    wanted = query.wanted
     begin, end = min(one.begin for one in held), max(one.end for one in held)
     days = Period(begin.date(), (end - timedelta(microseconds=1)).date())
-    number = sum(one.count for one in totals if one.day in days)
-    too_many = number > MAX_CANDIDATES and (wanted.by_text or wanted.by_kind)
-    agent_ids = _agents_of_kind(client_id, wanted, days) if too_many else [wanted.agent_id]
-    stretches = [Stretch(client_id, agent_id, begin, end) for agent_id in agent_ids]
+    inside = [one for one in totals if one.day in days]
+    too_many = sum(one.count for one in inside) > MAX_CANDIDATES and (wanted.by_text or wanted.by_kind)
+    agent_ids = _agents_of_kind(wanted, inside) if too_many else [wanted.agent_id]
+    stretches = [Stretch(query.client_id, agent_id, begin, end) for agent_id in agent_ids]
     return [entry for stretch in stretches for entry in history.between(stretch, wanted)]
 
 
-def _agents_of_kind(client_id: int, wanted: HistoryFilter, days: Period) -> Sequence[int | None]:
+def _agents_of_kind(wanted: HistoryFilter, inside: Sequence[DayTotal]) -> Sequence[int]:
     """List the agents with transactions of the kind; raise PERIOD_TOO_LONG when those agents have too many."""
-    if wanted.agent_id is not None or not wanted.by_kind:
-        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
-    of_months = [one for month in days.months for one in counters.of_month(client_id, month, None)]
-    inside = [one for one in of_months if one.day in days]
     agent_ids = {one.counter.agent_id for one in inside if wanted.takes(one.counter)}
     if sum(one.count for one in inside if one.counter.agent_id in agent_ids) > MAX_CANDIDATES:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)

@@ -45,19 +45,19 @@ def export(body: ListHistory, caller: Caller, now: datetime) -> str:
     row = partial(row_of, words=words_of(language_of(body.lang)), gmt=query.gmt)
     with TemporaryFile() as content:
         text = TextIOWrapper(content, encoding="utf-8", newline="")
-        _write(query, text, row, now)
+        _write(query, text, row)
         text.detach()
         content.seek(0)
         files.put_export(name, content, _file_name(query))
     return files.signed_url(name)
 
 
-def _write(query: HistoryQuery, file: TextIO, row: MakeRow, now: datetime) -> None:
+def _write(query: HistoryQuery, file: TextIO, row: MakeRow) -> None:
     found = history.found_by_key(query)
     if found is not None:
         _write_rows(file, row, sorted(found, key=ORDER, reverse=query.newest_first))
         return
-    inside = history.totals_of(query, now)
+    inside = history.totals_of(query)
     fitting = [one for one in inside if query.wanted.takes(one.counter)]
     days = days_of(fitting, newest_first=False)
     if query.wanted.by_text:

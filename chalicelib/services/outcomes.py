@@ -51,7 +51,7 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     """
     decided = before.is_pending and not after.is_pending
     receipts = receipts_for(after, now) if decided and after.receipt.addresses else []
-    facts = history.writes_for_outcome(after, now) if decided else []
+    facts = history.writes_for_outcome(after) if decided else []
     if decided and not receipts and after.receipt.addresses is not None:
         facts += message_limits.uncount_receipt(after, now)
 

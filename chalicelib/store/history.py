@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from itertools import groupby, islice
 from typing import Any
 
-from chalicelib.domain.business_days import Period, is_over
-from chalicelib.domain.deletions import Deletion
+from chalicelib.domain.business_days import Period
 from chalicelib.domain.history_entry import SEARCHED, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.history_page import MAX_CANDIDATES
@@ -15,7 +14,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
-from chalicelib.store import counters, month_sums
+from chalicelib.store import counters
 from chalicelib.store.counters import counter_of, kind_text
 from chalicelib.store.table import (
     Filter,
@@ -24,11 +23,11 @@ from chalicelib.store.table import (
     Range,
     Write,
     decode,
-    delete,
     items_of,
     put_item,
     range_of_prefix,
     readable,
+    table_name,
 )
 
 ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents
@@ -133,24 +132,15 @@ class Stretch(Record):
 def writes_for_new(transaction: Transaction) -> list[Write]:
     """Return the writes that add a new transaction to the history, for the store transaction that stores it."""
     entry = entry_of(transaction)
-    client_id = transaction.client_id
-    return [
-        *_entry_writes(transaction, entry),
-        counters.add_to_total(client_id, entry),
-        counters.add_to_slots(client_id, entry),
-        *_outdate(client_id, entry, transaction.created_at),
-    ]
+    counted = counters.additions(transaction.client_id, entry)
+    return [*_entry_writes(transaction, entry), *map(counters.add, counted)]
 
 
-def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
-    """Return the writes that add an outcome to the history: the references, and the money if any moved.
-
-    Month sums hold only the money that payments took, so only that makes them stale.
-    """
-    entry, client_id = entry_of(transaction), transaction.client_id
-    money = counters.add_money(client_id, entry) if entry.moved_minor else []
-    late = _outdate(client_id, entry, now) if entry.taken_minor else []
-    return [*_entry_writes(transaction, entry), *money, *late]
+def writes_for_outcome(transaction: Transaction) -> list[Write]:
+    """Return the writes that add an outcome to the history: the references, and the money if any moved."""
+    entry = entry_of(transaction)
+    moved = counters.additions(transaction.client_id, entry, is_new=False) if entry.moved_minor else []
+    return [*_entry_writes(transaction, entry), *map(counters.add, moved)]
 
 
 def writes_for_reversed(original: Transaction, reversal: Transaction) -> list[Write]:
@@ -168,7 +158,7 @@ def writes_for_erasure(before: Transaction, after: Transaction) -> list[Write]:
     """Return the writes that replace a payer's data in each copy of an entry. With another ExtID, a copy moves."""
     entry = entry_of(after)
     moved = [key for key in keys_of(before, entry) if key not in keys_of(after, entry)]
-    deletions = [delete(Deletion.ENTRY_OF_FORMER_EXT_ID, key, "", {}) for key in moved]
+    deletions = [Write("Delete", {"TableName": table_name(TABLE), "Key": key.wire()}) for key in moved]
     return [*deletions, *_entry_writes(after, entry)]
 
 
@@ -212,11 +202,6 @@ def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[Histo
 def of_month(client_id: int, month: str) -> list[HistoryEntry]:
     """List every entry of a merchant's month (2026-03)."""
     return [entry_in(item) for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))]
-
-
-def _outdate(client_id: int, entry: HistoryEntry, now: datetime) -> list[Write]:
-    """Return the write that makes the sum of the entry's month stale; none if the entry's day is not over."""
-    return [month_sums.outdate_by(client_id, entry)] if is_over(entry.at.date(), now) else []
 
 
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:

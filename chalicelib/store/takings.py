@@ -1,53 +1,44 @@
 """Takings: the money that moved on the days or in the hours of a period, read from counters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
 
 from chalicelib.domain.business_days import Period
-from chalicelib.domain.counters import GIVEN_BACK, MONEY, MOVED, Counters, counted_taxes
-from chalicelib.domain.price_list import Tax
+from chalicelib.domain.counters import MONEY, MOVED, counted_taxes
 from chalicelib.domain.takings import Moved
 from chalicelib.store.counters import (
+    TABLE,
     counter_at,
-    counter_pages,
     counters_range,
     day_of_slots,
-    original_agent_at,
+    numbers_in,
     slots_prefix,
     slots_range,
+    taxes_in,
     total_prefix,
 )
-from chalicelib.store.table import Range
+from chalicelib.store.table import Item, Range, item_pages, readable
 
 FEW_DAYS = 7  # for longer periods, all agents' slots are read instead of one agent's day by day
 
 
 def by_day(client_id: int, period: Period, agent_id: int | None) -> Iterator[list[Moved]]:
-    """Yield the money that moved on each day of a period, of one agent or of all, by counter and shard.
+    """Yield the money that moved on each day of a period, of one agent or of all, by counter.
 
     Each list is from one store call.
     """
     for month in period.months:
-        first = date.fromisoformat(f"{month}-01")
-        span = counters_range(client_id, month, total_prefix(agent_id))
-        for page in counter_pages(span, partial(_moved_on_days, first)):
+        read = partial(moved_on_days, date.fromisoformat(f"{month}-01"))
+        for page in _pages(counters_range(client_id, month, total_prefix(agent_id)), read):
             yield [one for one in page if one.day in period]
 
 
 def by_hour(client_id: int, period: Period, agent_id: int | None) -> Iterator[list[Moved]]:
     """Yield the money that moved in each hour of a period, otherwise like `by_day`."""
-    for first, span in _slots_ranges(client_id, period, agent_id):
-        yield from counter_pages(span, partial(_moved_in_hours, first, agent_id))
-
-
-def _moved_on_days(month: date, at: str, numbers: Counters, taxes: Sequence[Tax]) -> list[Moved]:
-    return list(moved_in_total(month, at, numbers, taxes))
-
-
-def _moved_in_hours(month: date, agent_id: int | None, at: str, numbers: Counters, taxes: Sequence[Tax]) -> list[Moved]:
-    day = month.replace(day=day_of_slots(at))
-    return list(moved_in_slots(day, at, numbers, taxes)) if at.startswith(slots_prefix(day, agent_id)) else []
+    for month, span in _slots_ranges(client_id, period, agent_id):
+        for page in _pages(span, partial(moved_in_hours, month)):
+            yield [one for one in page if agent_id in (None, one.counter.agent_id)]
 
 
 def _slots_ranges(client_id: int, period: Period, agent_id: int | None) -> Iterator[tuple[date, Range]]:
@@ -61,30 +52,34 @@ def _slots_ranges(client_id: int, period: Period, agent_id: int | None) -> Itera
         yield days.first, slots_range(client_id, days.first, days.last)
 
 
-def moved_in_total(month: date, at: str, numbers: Counters, taxes: Sequence[Tax] = ()) -> Iterator[Moved]:
-    """Yield the money that moved on each day of a total; `month` is a day of its month."""
-    for day in sorted({name[1:] for name in numbers}):
-        yield _moved(at, numbers, taxes, month.replace(day=int(day)), None)
+def _pages(span: Range, read: Callable[[Item], list[Moved]]) -> Iterator[list[Moved]]:
+    for page in item_pages(span):
+        yield [one for of_counter in readable(TABLE, page, read) for one in of_counter]
 
 
-def moved_in_slots(day: date, at: str, numbers: Counters, taxes: Sequence[Tax] = ()) -> Iterator[Moved]:
-    """Yield the money that moved in each hour of the slots of a day."""
-    for hour in sorted({name[1:] for name in numbers if not name.isdecimal()}):
-        yield _moved(at, numbers, taxes, day, int(hour))
+def moved_on_days(month: date, item: Item) -> list[Moved]:
+    """Return the money that moved on each day of a total; `month` is a day of its month."""
+    return _moved(item, lambda day: (month.replace(day=day), None))
 
 
-def _moved(at: str, numbers: Counters, taxes: Sequence[Tax], day: date, hour: int | None) -> Moved:
-    when = f"{day:%d}" if hour is None else f"{hour:02d}"
-    return Moved(
-        counter=counter_at(at),
-        day=day,
-        hour=hour,
-        number=numbers.get(f"{MOVED}{when}", 0),
-        amount_minor=_money(numbers, when),
-        taxes=tuple(counted_taxes(numbers, when, taxes)),
-        original_agent=original_agent_at(at),
-    )
+def moved_in_hours(month: date, item: Item) -> list[Moved]:
+    """Return the money that moved in each hour of the slots of a day; `month` is a day of its month."""
+    day = month.replace(day=day_of_slots(item["at"]["S"]))
+    return _moved(item, lambda hour: (day, hour))
 
 
-def _money(numbers: Counters, when: str) -> int:
-    return numbers.get(f"{MONEY}{when}", 0) + numbers.get(f"{GIVEN_BACK}{when}", 0)  # a counter has only one of them
+def _moved(item: Item, time_of: Callable[[int], tuple[date, int | None]]) -> list[Moved]:
+    """Return the money of each number in the names of a counter; `time_of` makes the day and the hour from it."""
+    counter, original_agent = counter_at(item["at"]["S"])
+    numbers, taxes = numbers_in(item), taxes_in(item)
+    return [
+        Moved(
+            counter,
+            *time_of(int(when)),
+            number=numbers.get(f"{MOVED}{when}", 0),
+            amount_minor=numbers.get(f"{MONEY}{when}", 0),
+            taxes=tuple(counted_taxes(numbers, when, taxes)),
+            original_agent=original_agent,
+        )
+        for when in sorted({name[1:3] for name in numbers})
+    ]

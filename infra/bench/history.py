@@ -1,21 +1,11 @@
-"""The cost of lists, takings and exports by the number of tills, and conflicts of tills that pay at once.
+"""The cost of lists, takings and exports by the number of tills. Part of `make bench ARGS=history`."""
 
-Part of `make bench ARGS=history`. `ARGS="history million"` adds a year of a million payments: that takes many minutes
-and 6 GB of memory.
-"""
-
-import itertools
 import json
 import statistics
-import sys
-import threading
-import time
 import tracemalloc
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -28,15 +18,14 @@ from chalicelib.domain.transaction import Purchase, Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history_export
-from chalicelib.store import aws_retries, outbox, transactions
+from chalicelib.store import aws_retries, transactions
 from chalicelib.store.history import IN_ORDER
-from chalicelib.store.table import Write, commit
 from infra.bench.client import LambdaClient, measure_capacity, timed_ms
 from infra.bench.shop import Shop, create_shop, write_in_bulk
 from infra.bench.table import Table, show
 
 SIZES = ((10_000, 0), (100_000, 20))  # rows; one payment of so many is partly reversed
-EXPORTING_TILLS = 30
+EXPORTING_TILLS = 20
 SLOW = Limits(connect_seconds=1, read_seconds=60, attempts=1)  # for an engine that shares the machine
 MEGABYTE = 1024 * 1024
 
@@ -46,7 +35,7 @@ def export_table() -> Table:
     with mock.patch.object(aws_retries, "PATIENT", SLOW):
         rows = [_measured(size, reversed_each) for size, reversed_each in SIZES]
     columns = ("store calls", "read units", "processor s", "memory MB", "file MB")
-    return Table("export", ("rows of an export, of 30 tills", *columns), rows)
+    return Table("export", (f"rows of an export, of {EXPORTING_TILLS} tills", *columns), rows)
 
 
 def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
@@ -55,7 +44,6 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
     if reversed_each:
         payments = (one if number % reversed_each else _reversed_in_part(one) for number, one in enumerate(payments))
     write_in_bulk(payments, _is_read)
-    _export(shop)  # makes the month sums
     with measure_capacity() as meter:
         seconds = timed_ms(partial(_export, shop)) / 1000
     length, most = _measured_memory(partial(_export, shop))
@@ -119,91 +107,8 @@ def _measured_memory(operation: Callable[[], int]) -> tuple[int, float]:
     return result, most / MEGABYTE
 
 
-AT_ONCE, EACH = 64, 10  # tills, and payments of each
-ALONE = 50  # payments on a quiet machine
-LAST_WEEK = timedelta(days=7)
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A sent transaction: the items it writes, and the seconds at which it began and ended."""
-
-    items: frozenset[str]
-    began: float
-    ended: float
-
-
-def tills_table() -> Table:
-    """Return how many transactions of parallel tills overlap in an item.
-
-    DynamoDB Local never answers TransactionConflict: it carries out transactions one after the other. So a model counts
-    the conflicts: a transaction lasts as long as it does on a quiet machine, until its answer. Two conflict if they
-    overlap and write the same item. DynamoDB would cancel one of them, and the service would repeat it with jitter.
-    """
-    shop = create_shop(AT_ONCE, days=1)
-    seconds = statistics.median(one.ended - one.began for one in _pay_at_once(shop, {}, tills=1, each=ALONE))
-    one_agent = replace(shop, agents=shop.agents[:1] * AT_ONCE)
-    of_last_week = {"date": shop.now - LAST_WEEK}
-    rows = []
-    for name, shop_of_tills, changes in (
-        ("cash", shop, {}),
-        ("cash, taken offline last week", shop, of_last_week),
-        ("cash, all signed in as one agent", one_agent, {}),
-    ):
-        sent = _pay_at_once(shop_of_tills, changes)
-        met = _met([replace(one, began=one.ended - seconds) for one in sent])
-        where = ", ".join(f"{item} {number}" for item, number in met.most_common()) or "-"
-        times = sorted((one.ended - one.began) * 1000 for one in sent)
-        p50, p95 = statistics.median(times), times[len(times) * 95 // 100]
-        rows.append((name, str(len(sent)), str(met.total()), where, f"{p50:.0f}", f"{p95:.0f}"))
-    columns = ("payments", f"pairs that meet, of {seconds * 1000:.0f} ms each", "in which item", "p50 ms", "p95 ms")
-    return Table("tills", (f"{AT_ONCE} tills at once", *columns), rows)
-
-
-def _pay_at_once(shop: Shop, changes: Mapping[str, Any], tills: int = AT_ONCE, each: int = EACH) -> list[Sent]:
-    """Record payments from one thread for each till. All threads start together."""
-    sent: list[Sent] = []
-    start = threading.Barrier(tills)
-
-    def timed(*writes: Write) -> None:
-        began = time.perf_counter()
-        commit(*writes)
-        sent.append(Sent(frozenset(map(_item_of, writes)), began, time.perf_counter()))
-
-    def pay(number: int) -> None:
-        of_till = replace(shop, agents=[shop.agents[number]], now=datetime.now(UTC))
-        payments = list(of_till.payments(each))
-        start.wait()
-        for payment in payments:
-            transactions.record(replace(payment, created_at=datetime.now(UTC), **changes))
-
-    with mock.patch.object(outbox, "commit", timed), ThreadPoolExecutor(tills) as pool:
-        for till in [pool.submit(partial(pay, number)) for number in range(tills)]:
-            till.result()
-    return sent
-
-
-def _item_of(write: Write) -> str:
-    key = write.parameters.get("Key") or write.parameters["Item"]
-    return " ".join(str(key[name]) for name in ("month", "at", "id") if name in key)
-
-
-def _met(sent: Iterable[Sent]) -> Counter[str]:
-    """Count the pairs of transactions that overlapped in an item, by the kind of the item."""
-    writers: defaultdict[str, list[Sent]] = defaultdict(list)
-    for one in sent:
-        for item in one.items:
-            writers[item].append(one)
-    met = Counter[str]()
-    for item, of_item in writers.items():
-        pairs = itertools.combinations(of_item, 2)
-        kind = next((kind for kind in ("late#", "total#", "slots#") if kind in item), "another")
-        met[kind.rstrip("#")] += sum(a.began < b.ended and b.began < a.ended for a, b in pairs)
-    return +met
-
-
-TILLS, SEARCHING_TILLS = (1, 3, 30, 300), (3, 90, 300)
-SIZE, MILLION = 10_000, 1_000_000
+TILLS = (1, 3, 20)
+SIZE = 10_000
 RUNS = 9
 YEAR_DAYS, MONTH_DAYS = 365, 31
 LIST_HISTORY = "/api/v1/payment/listHistoryEx"
@@ -212,44 +117,40 @@ TAKINGS = "/api/v1/report/takings"
 
 def history_tables() -> list[Table]:
     """Print each table as soon as it is measured, on the selected DynamoDB Local, and return all."""
-    tables = [show(pages_table("history", SIZE))]
-    if "million" in sys.argv[1:]:
-        tables.append(show(pages_table("history-million", MILLION)))
-    tables += [show(searches_table(SIZE)), show(export_table()), show(records_table())]
-    return [*tables, show(takings_table(SIZE)), show(tills_table())]
+    tables = (pages_table, searches_table, export_table, records_table, takings_table)
+    return [show(make()) for make in tables]
 
 
-def pages_table(name: str, size: int) -> Table:
-    """Return the cost of pages of a list of a year of so many payments, by the number of tills."""
-    middle, last = size // 200, size // 100
+def pages_table() -> Table:
+    """Return the cost of pages of a list of a year, by the number of tills."""
+    middle, last = SIZE // 200, SIZE // 100
     rows = []
     for tills in TILLS:
-        shop = _filled_shop(tills, size, YEAR_DAYS)
-        first = _cost(partial(_list, shop))
+        shop = _filled_shop(tills, SIZE, YEAR_DAYS)
         requests = ({"Page": 1}, {"Page": middle}, {"Page": last}, {"AccountID": shop.agents[-1].id})
         pages = [_repeated_cost(partial(_list, shop, **model)) for model in requests]
-        rows.append((str(tills), first, *(cost for cost, _ in pages), f"{pages[0][1]:.0f}"))
-    columns = ("the first list", "page 1", f"page {middle:,}", f"page {last:,}", "page 1 of one agent", "processor ms")
-    return Table(name, (f"tills, of {size:,} payments: calls, read units", *columns), rows)
+        rows.append((str(tills), *(cost for cost, _ in pages), f"{pages[0][1]:.0f}"))
+    columns = ("page 1", f"page {middle:,}", f"page {last:,}", "page 1 of one agent", "processor ms")
+    return Table("history", (f"tills, of {SIZE:,} payments: calls, read units", *columns), rows)
 
 
-def searches_table(size: int) -> Table:
-    """Return the cost of a text search in a month of so many payments."""
+def searches_table() -> Table:
+    """Return the cost of a text search in a month of payments."""
     texts = ("nothing of the kind", "table 77,", "newspaper")
     rows = []
-    for tills in SEARCHING_TILLS:
-        shop = _filled_shop(tills, size, MONTH_DAYS)
+    for tills in TILLS:
+        shop = _filled_shop(tills, SIZE, MONTH_DAYS)
         found = [json.loads(_list(shop, Search=text))["TransactionsCounters"]["ItemCountTtl"] for text in texts]
         rows.append((str(tills), *(_repeated_cost(partial(_list, shop, Search=text))[0] for text in texts)))
     columns = (f"{number:,} found" for number in found)
-    return Table("search", (f"tills, text searched in a month of {size:,}: calls, read units", *columns), rows)
+    return Table("search", (f"tills, text searched in a month of {SIZE:,}: calls, read units", *columns), rows)
 
 
-def takings_table(size: int) -> Table:
-    """Return the cost of the takings of a year of so many payments, by the number of tills."""
+def takings_table() -> Table:
+    """Return the cost of the takings of a year, by the number of tills."""
     rows = []
     for tills in TILLS:
-        shop = _filled_shop(tills, size, YEAR_DAYS)
+        shop = _filled_shop(tills, SIZE, YEAR_DAYS)
         month = (shop.now - timedelta(days=MONTH_DAYS - 2)).date()
         today = business_day(shop.now, shop.merchant.gmt)
         row = [str(tills)]
@@ -260,7 +161,7 @@ def takings_table(size: int) -> Table:
             row.append(f"{cost}, {milliseconds:.0f}, {len(request()) / 1024:.0f}")
         rows.append(tuple(row))
     columns = ("a year by day", "a month by day", "a month by hour", "today by hour")
-    return Table("takings", (f"tills, of {size:,} payments: calls, read units, processor ms, KB", *columns), rows)
+    return Table("takings", (f"tills, of {SIZE:,} payments: calls, read units, processor ms, KB", *columns), rows)
 
 
 def _filled_shop(tills: int, size: int, days: int) -> Shop:

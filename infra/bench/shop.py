@@ -15,15 +15,15 @@ from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.business_days import business_day, end_of_day
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction, receipt_number
-from chalicelib.store import history, receipt_numbers, transactions
-from chalicelib.store.counters import TAXES
+from chalicelib.store import counters, history, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
-from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name
+from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name, value_of
 
 PHONE = "+27 82 987 6543"
 _ids = itertools.count(900_000_001)
@@ -119,7 +119,7 @@ def create_shop(tills: int, days: int = 31) -> Shop:
 MAX_BATCH_WRITE = 25  # items in one BatchWriteItem
 
 Item = dict[str, Any]
-ItemKey = tuple[str, str]  # month and place of a history item
+ItemKey = tuple[str, str]  # month and sort key of a counter
 
 
 def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bool) -> None:
@@ -127,11 +127,11 @@ def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bo
 
     A transaction without a receipt number gets the next one of its agent.
     """
-    counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
-    taxes: dict[ItemKey, Item] = {}
+    added: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    taxes: dict[ItemKey, Item] = defaultdict(dict)
     numbers: dict[str, dict[str, int]] = {}
-    write_items(one for one in _items((_numbered(one, numbers) for one in many), counters, taxes) if keep(one[1]))
-    write_items((table_name(history.TABLE), item) for item in _counter_items(counters, taxes))
+    write_items(one for one in _items((_numbered(one, numbers) for one in many), added, taxes) if keep(one[1]))
+    write_items((table_name(history.TABLE), item) for item in _counter_items(added, taxes))
     months = itertools.starmap(MonthNumbers, numbers.items())
     write_items((table_name(receipt_numbers.TABLE), encode(month)) for month in months)
 
@@ -152,49 +152,39 @@ def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> T
 
 
 def _items(
-    many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]], taxes: dict[ItemKey, Item]
+    many: Iterable[Transaction], added: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey, Item]
 ) -> Iterator[tuple[str, Item]]:
-    """Yield the table and item of each record. Add to `counters` and `taxes` the numbers and taxes of each counter."""
+    """Yield the table and item of each record. Put the numbers and taxes of each counter into `added` and `taxes`."""
     for transaction in many:
         yield table_name(transactions.TABLE), transactions.item_of(transaction)
         for write in history.writes_for_new(transaction):
             if write.kind == "Put":
                 yield write.parameters["TableName"], write.parameters["Item"]
-            else:
-                key = write.parameters["Key"]["month"]["S"], write.parameters["Key"]["at"]["S"]
-                counters[key].update(_increments(write.parameters))
-                named = write.parameters["ExpressionAttributeValues"].get(f":{TAXES}")
-                taxes[key] = {TAXES: named} if named else {}
+        for one in counters.additions(transaction.client_id, entry_of(transaction)):
+            key = one.key.key["month"], one.key.key["at"]
+            added[key].update(one.numbers)
+            taxes[key].update({name: value_of(tax) for name, tax in one.taxes.items()})
 
 
-def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
-    """Return the increments of an `ADD #name :value, ...`, by attribute."""
-    added, _, _ = parameters["UpdateExpression"].removeprefix("ADD ").partition(" SET ")
-    pairs = [pair.split() for pair in added.split(",")]
-    names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
-    return {names[name]: int(values[value]["N"]) for name, value in pairs}
-
-
-def _counter_items(counters: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey, Item]) -> Iterator[Item]:
-    """Yield the counter items: the stored counters plus the increments, and the names of their taxes."""
-    remaining = iter(counters.items())
+def _counter_items(added: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey, Item]) -> Iterator[Item]:
+    """Yield the counter items: the stored items with the added numbers and the taxes."""
+    remaining = iter(added.items())
     while group := dict(itertools.islice(remaining, BATCH)):
         stored = _stored(list(group))
-        for key, increments in group.items():
-            stored[key].update(increments)  # a sum of counters would leave out the negative ones
-            numbers = {name: {"N": str(number)} for name, number in stored[key].items()}
-            yield {**_wire(key), **taxes[key], **numbers}
+        for key, numbers in group.items():
+            item = stored.get(key, _wire(key))
+            total = Counter(counters.numbers_in(item)) + numbers
+            yield {**item, **taxes[key], **{name: value_of(number) for name, number in total.items()}}
 
 
-def _stored(keys: list[ItemKey]) -> dict[ItemKey, Counter[str]]:
+def _stored(keys: list[ItemKey]) -> dict[ItemKey, Item]:
     """Return the stored counters of at most `BATCH` keys."""
-    found: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    found: dict[ItemKey, Item] = {}
     request = {table_name(history.TABLE): {"Keys": [_wire(key) for key in keys], "ConsistentRead": True}}
     while request:
         answer = client().call("BatchGetItem", RequestItems=request)
         for item in itertools.chain.from_iterable(answer["Responses"].values()):
-            numbers = {name: int(value["N"]) for name, value in item.items() if "N" in value}
-            found[item["month"]["S"], item["at"]["S"]] = Counter(numbers)
+            found[item["month"]["S"], item["at"]["S"]] = item
         request = answer.get("UnprocessedKeys") or {}
     return found
 

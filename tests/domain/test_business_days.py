@@ -8,14 +8,11 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.business_days import (
     LONGEST,
-    ON_THE_WAY,
     Period,
     business_day,
-    closed_and_open_months,
     days_up_to,
     end_of_day,
     instant_of,
-    is_over,
     period_of,
     start_of,
     text_of,
@@ -164,43 +161,3 @@ def test_a_request_that_names_no_zone_has_its_merchants(requested: int | None, z
 def test_another_text_is_no_instant(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  Python's own message is of no use
         instant_of(text, 2)
-
-
-YEARS = Period(date(2019, 1, 1), date(2031, 12, 31))
-
-
-@given(instants, zones)
-def test_what_is_counted_at_once_is_counted_in_an_open_month_on_a_day_that_is_not_over(now: datetime, gmt: int) -> None:
-    today = business_day(now, gmt)
-    closed, open_ = closed_and_open_months(YEARS, now)
-
-    assert f"{today:%Y-%m}" in open_
-    assert not is_over(today, now)
-    assert [*closed, *open_] == YEARS.months[: len(closed) + len(open_)]
-
-
-@given(instants, st.integers(0, 40), st.timedeltas(timedelta(), timedelta(days=40)))
-def test_a_write_to_a_day_that_is_not_over_has_an_hour_before_its_month_is_closed(
-    now: datetime, days: int, passed: timedelta
-) -> None:
-    day = now.date() - timedelta(days=days)
-    closed, _ = closed_and_open_months(YEARS, now + passed)
-
-    if not is_over(day, now) and f"{day:%Y-%m}" in closed:
-        assert passed >= ON_THE_WAY
-
-
-def test_a_month_is_closed_thirteen_hours_after_it_ended_in_utc() -> None:
-    closing, period = datetime(2026, 3, 1, 13, tzinfo=UTC), Period(date(2026, 1, 31), date(2026, 12, 31))
-
-    assert closed_and_open_months(period, closing) == (["2026-01", "2026-02"], ["2026-03"])
-    assert closed_and_open_months(period, closing - MILLISECOND) == (["2026-01"], ["2026-02", "2026-03"])
-    assert is_over(date(2026, 2, 28), closing - ON_THE_WAY)
-    assert not is_over(date(2026, 2, 28), closing - ON_THE_WAY - MILLISECOND)
-
-
-def test_a_month_has_begun_when_it_has_in_the_first_zone() -> None:
-    begins, march = datetime(2026, 2, 28, 10, tzinfo=UTC), Period(date(2026, 3, 1), date(2026, 3, 31))
-
-    assert closed_and_open_months(march, begins) == ([], ["2026-03"])
-    assert closed_and_open_months(march, begins - MILLISECOND) == ([], [])

@@ -1,4 +1,4 @@
-"""A page of the history: its place in days and quarters of an hour, its entries and its sum."""
+"""A page of the history: its place in days and hours, its entries and its sum."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,9 +16,9 @@ from chalicelib.domain.history_page import (
     amount_taken,
     days_of,
     entries_of_page,
+    hours_of,
     page_count,
     page_of,
-    quarters_of,
     ranges_of_page,
 )
 from chalicelib.domain.money import Currency
@@ -57,19 +57,19 @@ def test_days_come_in_the_order_of_the_list_without_those_that_hold_nothing() ->
     assert days_of(day_totals, newest_first=False) == days[::-1]
 
 
-def test_a_busy_day_falls_into_quarters_of_an_hour() -> None:
+def test_a_busy_day_falls_into_hours() -> None:
     day = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
-    quarters = quarters_of(day, [{"29": 1, "95": 2}, {"29": 3}], newest_first=False)
+    hours = hours_of(day, {23: 2, 7: 4}, newest_first=False)
 
-    assert [(one.begin.hour, one.begin.minute, one.count) for one in quarters] == [(7, 15, 4), (23, 45, 2)]
-    assert [one.end - one.begin for one in quarters] == [timedelta(minutes=15)] * 2
-    assert quarters[-1].end == day.end
+    assert [(one.begin.hour, one.begin.minute, one.count) for one in hours] == [(7, 0, 4), (23, 0, 2)]
+    assert [one.end - one.begin for one in hours] == [timedelta(hours=1)] * 2
+    assert hours[-1].end == day.end
 
 
-def test_quarters_that_hold_less_than_the_day_are_not_believed() -> None:
+def test_hours_that_hold_less_than_the_day_are_not_believed() -> None:
     day = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
 
-    assert quarters_of(day, [{"29": 5}], newest_first=True) == [day]
+    assert hours_of(day, {7: 5}, newest_first=True) == [day]
 
 
 @pytest.mark.parametrize(

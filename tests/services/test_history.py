@@ -10,6 +10,7 @@ from itertools import count
 
 import pytest
 
+from chalicelib.domain import history_page
 from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.history_filter import HistoryFilter
@@ -24,7 +25,7 @@ from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
 from tests.support.cost import store_calls, write_units
-from tests.support.ledger import ADDRESSES, Books, a_merchant_with_agents, ids, local, paid
+from tests.support.ledger import ADDRESSES, NO_VAT, VAT, Books, a_merchant_with_agents, ids, local, paid, taxed
 from tests.support.stored import stored_transaction
 from tests.support.transactions import a_guid, altered
 
@@ -184,15 +185,14 @@ def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None
 
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
-    line = entry_of(books.kept[0])
-    commit(update(counters.total_key(books.merchant.id, line), "ADD #n09 :many", {"many": 50_000}))
+    total, _ = counters.additions(books.merchant.id, entry_of(books.kept[0]))
+    commit(update(total.key, "ADD #n09 :many", {"many": 50_000}))
 
     with store_calls() as calls, pytest.raises(ServiceError) as error:
         books.ask(NOW, {"Search": "coffee"})
 
     assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
-    counted = ["Query", "Query", "Query", "UpdateItem"]  # the open month, the sum of the closed one, made and stored
-    assert calls == ["BatchGetItem", *counted]
+    assert calls == ["BatchGetItem", "Query", "Query"]  # the caller, and the totals of two months
 
 
 def test_an_ext_id_of_more_payments_than_a_list_reads_is_refused(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,8 +205,7 @@ def test_an_ext_id_of_more_payments_than_a_list_reads_is_refused(books: Books, m
     assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
 
 
-def test_a_list_reads_who_asks_totals_month_sums_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:
-    books.ask(NOW, {})
+def test_a_list_reads_the_caller_totals_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:
     with store_calls() as calls:
         books.ask(NOW, {})
 
@@ -227,7 +226,7 @@ def test_a_card_payment_is_found_by_what_the_acquirer_said(exact_engine: str) ->
     known = altered(sent, phase=Phase.APPROVED, rrn="603112345678")
     before = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
 
-    transactions.store_step(sent, known, NOW, *history.writes_for_outcome(known, NOW))
+    transactions.store_step(sent, known, NOW, *history.writes_for_outcome(known))
 
     after = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
     assert [(page.total, str(page.amount)) for page in before] == [(0, "0"), (1, "0"), (1, "0")]
@@ -272,14 +271,85 @@ def test_what_a_search_finds_adds_nothing_to_the_cost_of_a_payment(dynamodb_loca
 def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dynamodb_local: str) -> None:
     del dynamodb_local
     books = a_merchant_with_agents()
-    line = entry_of(paid(books, books.agents[0], NOW, amount_minor=10**12))
-    days = {f"n{day:02d}": 10**6 for day in range(1, 32)} | {f"m{day:02d}": 10**18 for day in range(1, 32)}
-    quarters = {f"{hour:02d}{minute:02d}": 10**6 for hour in range(24) for minute in (0, 15, 30, 45)}
-    for key, numbers in ((counters.total_key, days), (counters.slots_key, quarters)):
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in numbers)
-        write_one(update(key(books.merchant.id, line), expression, numbers))
+    counted = counters.additions(books.merchant.id, entry_of(paid(books, books.agents[0], NOW, amount_minor=10**12)))
+    for one, times in zip(counted, (range(1, 32), range(24)), strict=True):
+        busiest = {"n": 10**6, "k": 10**6, "m": 10**14 - 1}
+        numbers = {f"{letter}{time:02d}": number for letter, number in busiest.items() for time in times}
+        write_one(update(one.key, "SET " + ", ".join(f"#{name} = :{name}" for name in numbers), numbers))
 
-    assert units(counters.add_to_total(books.merchant.id, line), counters.add_to_slots(books.merchant.id, line)) == 4
+    assert units(*map(counters.add, counted)) == 4
+
+
+def test_taxes_add_nothing_to_the_cost_of_the_first_payments_of_a_month(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    sold = paid(books, books.agents[0], NOW, raw_request="d" * 1000, tax_amounts=taxed(1230, VAT, NO_VAT))
+
+    assert units(put_new("transactions", sold, "id"), *history.writes_for_new(sold)) == 12
+
+
+@pytest.mark.parametrize("tills", [3, 20])
+def test_a_list_of_a_year_costs_the_same_calls_for_any_number_of_payments(exact_engine: str, tills: int) -> None:
+    del exact_engine
+    books = a_merchant_with_agents(count=tills)
+    for number in (20, 600):
+        interval = timedelta(days=364) / number
+        write_in_bulk(paid(books, books.agents[n % tills], NOW - n * interval) for n in range(number))
+        with store_calls() as calls:
+            assert books.ask(NOW, {"From": "2027-03-11", "Page": 1}).transactions
+        assert calls[:14] == ["BatchGetItem", *["Query"] * 13]  # the caller, and the totals of thirteen months
+        assert calls[14:-1] == ["Query"] * {20: 13, 600: 3}[number]  # the entries: 100 are of fewer months
+        assert calls[-1] == "BatchGetItem"
+
+
+def test_a_page_within_a_busy_day_reads_the_hours_of_that_day_alone(
+    exact_engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del exact_engine
+    monkeypatch.setattr(history_page, "BUSY_DAY", 100)
+    books = a_merchant_with_agents(count=5)
+    last_week = NOW - timedelta(days=7)
+    books.kept = [paid(books, books.agents[n % 5], last_week - n * timedelta(minutes=4)) for n in range(300)]
+    write_in_bulk(books.kept)
+
+    with store_calls() as calls:
+        second = books.ask(NOW, {"Page": 2})
+
+    assert ids(second.transactions) == ids(books.kept[100:200])
+    assert calls == ["BatchGetItem", *["Query"] * 4, "BatchGetItem"]  # the totals of two months, hours, entries
+    books.record(paid(books, books.agents[0], NOW, date=last_week + timedelta(seconds=1)))
+    assert ids(books.ask(NOW, {"Page": 2}).transactions) == ids(books.kept[99:199])
+
+
+def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del exact_engine
+    books = a_merchant_with_agents(count=3)
+    for number in range(30):
+        books.record(paid(books, books.agents[number % 2], NOW - number * HOUR))
+    rare = [
+        books.record(paid(books, books.agents[2], NOW - timedelta(days=number), acquirer="RARE")) for number in (0, 1)
+    ]
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 20)
+
+    assert ids(books.ask(NOW, {"AcquirerCode": "RARE"}).transactions) == ids(rare)
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 30)
+    assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == 30
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 29)
+    with pytest.raises(ServiceError) as refused:
+        books.ask(NOW, {"AcquirerCode": "CASH"})
+    assert refusal(refused) is ErrorCode.PERIOD_TOO_LONG
+
+
+def test_a_total_that_counts_too_much_shows_what_there_is(exact_engine: str) -> None:
+    del exact_engine
+    books = a_merchant_with_agents(count=2)
+    kept = [books.record(paid(books, books.agents[number % 2], NOW - number * HOUR)) for number in range(4)]
+    total, _ = counters.additions(books.merchant.id, entry_of(kept[0]))
+    write_one(counters.add(total))
+
+    page = books.ask(NOW, {})
+
+    assert (ids(page.transactions), page.total) == (ids(kept), 5)
 
 
 def walk(books: Books) -> Iterator[Page]:

@@ -14,6 +14,7 @@ from chalicelib import exact_json
 from chalicelib.domain import steps, takings
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.takings import Taking, Takings, TaxTaking
 from chalicelib.domain.transaction import Transaction
@@ -22,7 +23,8 @@ from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.takings import report
 from chalicelib.store import receipt_numbers, transactions
-from chalicelib.store.table import put_new, write_one
+from chalicelib.store.counters import SLOTS, TOTAL, counters_range
+from chalicelib.store.table import items_of, put_new, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import hooked, told
@@ -185,23 +187,36 @@ def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
     assert row == (1, Decimal("12.30"), 1, Decimal("12.30"))
 
 
-def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(exact_engine: str) -> None:
+def test_an_outcome_of_a_reversal_changes_no_sum_of_a_list(exact_engine: str) -> None:
     del exact_engine
     books = a_merchant_with_agents()
     cash = books.record(paid(books, books.agents[0], NOW - 60 * DAY))
     returning = reversal_of(cash, Phase.RETURNING, books.agents[0], NOW - 50 * DAY)
     transactions.reserve(cash, returning)
     before = books.ask(NOW, YEAR)
-    with store_calls() as undisturbed:
-        books.ask(NOW, YEAR)
 
     outcomes.store(returning, replace(returning, phase=Phase.REVERSAL_APPROVED), NOW)
 
-    with store_calls() as calls:
-        after = books.ask(NOW, YEAR)
-    assert calls == undisturbed
+    after = books.ask(NOW, YEAR)
     assert (after.total, after.amount) == (before.total, before.amount)
     assert ask(books, YEAR) == recount(replace(books, kept=[cash, replace(returning, phase=Phase.REVERSAL_APPROVED)]))
+
+
+TWELVE = tuple(Tax(f"T{number}", f"Tax {number}", Decimal(number)) for number in range(12))
+
+
+def test_payments_with_any_of_twelve_taxes_count_in_one_counter(exact_engine: str) -> None:
+    del exact_engine
+    books = a_merchant_with_agents()
+    sets = [TWELVE[:n] for n in range(13)] + [TWELVE[n::3] for n in range(3)]
+    books.kept = [paid(books, books.agents[0], NOW, tax_amounts=taxed(1230, *taxes)) for taxes in sets]
+    for payment in books.kept:
+        transactions.record(payment)
+
+    assert taxes_in(books) == recounted_taxes(books)
+    assert taxes_in(books, "hour", period={}) == recounted_taxes(books, "hour")
+    assert len(list(items_of(counters_range(books.merchant.id, "2028-03", TOTAL)))) == 1
+    assert len(list(items_of(counters_range(books.merchant.id, "2028-03", SLOTS)))) == 1
 
 
 @pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 15), ("hour", 30, 4), ("hour", 0, 3)])

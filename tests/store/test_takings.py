@@ -2,21 +2,26 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.counters import MONEY, slot_counters, total_counters
+from chalicelib.domain.counters import tax_key
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.price_list import Tax
 from chalicelib.domain.takings import Moved, takings_of
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Transaction
 from chalicelib.store import counters
-from chalicelib.store.takings import moved_in_slots, moved_in_total
+from chalicelib.store.table import Item, value_of
+from chalicelib.store.takings import moved_in_hours, moved_on_days
 from tests.support.ledger import sums_of
 from tests.support.transactions import ZAR, a_payment
 
@@ -45,17 +50,21 @@ def transactions(draw: st.DrawFn) -> Transaction:
 
 def counted(many: list[Transaction], *, by_hour: bool) -> Iterator[Moved]:
     """Count the transactions as the store does, and read the counters."""
-    items: dict[str, Counter[str]] = defaultdict(Counter)
+    added: dict[str, Counter[str]] = defaultdict(Counter)
+    items: dict[str, Item] = defaultdict(dict)
     for entry in map(entry_of, many):
-        key = (counters.slots_key if by_hour else counters.total_key)(7, entry)
-        items[str(key.key["at"])].update(
-            (slot_counters if by_hour else total_counters)(entry.at, entry.moved_minor, ())
-        )
-    for at, numbers in items.items():
-        if by_hour:
-            yield from moved_in_slots(MONTH.date().replace(day=counters.day_of_slots(at)), at, numbers)
-        else:
-            yield from moved_in_total(MONTH.date(), at, numbers)
+        one = counters.additions(7, entry)[by_hour]
+        at = one.key.key["at"]
+        added[at].update(one.numbers)
+        numbers = {name: value_of(number) for name, number in added[at].items()}
+        items[at] = {
+            **items[at],
+            **one.key.wire(),
+            **numbers,
+            **{name: value_of(tax) for name, tax in one.taxes.items()},
+        }
+    for item in items.values():
+        yield from (moved_in_hours if by_hour else moved_on_days)(MONTH.date(), item)
 
 
 def recounted(many: list[Transaction], *, by_hour: bool) -> dict[tuple[Any, ...], tuple[int, Decimal, int, Decimal]]:
@@ -88,58 +97,74 @@ def size(key: Mapping[str, Any], numbers: Mapping[str, int]) -> int:
     return texts + sum(len(name) + -(-len(str(number)) // 2) + 1 for name, number in numbers.items())
 
 
-def busy(amount_minor: int) -> Transaction:
+def busy(amount_minor: int, taxes: tuple[TaxAmount, ...] = ()) -> Transaction:
     """A payment of a big merchant at an acquirer whose code is as long as any should be."""
     return a_payment(
         client_id=10**9,
         agent=AgentSnapshot(10**12 + 7, "till@shop.example", "Till", "+27829876543"),
         acquirer="ACQUIRER-OF-NORTH-TRANSVAAL-0001",
         amount_minor=amount_minor,
+        tax_amounts=taxes,
         created_at=datetime(2026, 3, 31, 23, 45, tzinfo=UTC),
         gmt=0,
     )
 
 
+BUSIEST = {"n": 86_399, "k": 86_399, "m": 10**14 - 1}
+
+
 def test_counters_of_a_till_that_is_busy_to_the_last_minute_are_below_a_kilobyte() -> None:
-    entry = entry_of(busy(1))
-    days, hours = ([f"{number:02d}" for number in numbers] for numbers in (range(1, 32), range(24)))
-    month = {f"n{day}": 86_399 for day in days} | {f"k{day}": 86_399 for day in days}
-    day = {f"{quarter:02d}": 899 for quarter in range(96)} | {f"k{hour}": 3_599 for hour in hours}
+    total, slots = counters.additions(10**9, entry_of(busy(1)))
+    month = {f"{letter}{day:02d}": number for letter, number in BUSIEST.items() for day in range(1, 32)}
+    day = {f"{letter}{hour:02d}": number for letter, number in BUSIEST.items() for hour in range(24)}
 
-    total = size(counters.total_key(10**9, entry).key, month | {f"m{day}": 10**14 - 1 for day in days})
-    slots = size(counters.slots_key(10**9, entry).key, day | {f"m{hour}": 10**12 - 1 for hour in hours})
+    assert (size(total.key.key, month), size(slots.key.key, day)) == (862, 690)  # of 1024: a kilobyte is a write unit
 
-    assert (total, slots) == (864, 956)  # of 1024: a kilobyte is a write unit
+
+def test_a_tax_adds_a_kilobyte_at_most_to_the_counters_of_a_till() -> None:
+    taxes = (TaxAmount("VAT", "VAT", Decimal(15), 1230, 160),)
+    names = [name for name in counters.additions(7, entry_of(busy(1230, taxes)))[0].numbers if len(name) > 3]
+    month = {f"{name[0]}{day:02d}{name[3:]}": 9_999_999 for name in names for day in range(1, 32)}
+
+    assert (len(month), size({}, month)) == (62, 992)
 
 
 def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
-    paid = entry_of(busy(1230))
-    given_back = entry_of(
-        a_payment(created_at=MONTH, gmt=0, original_id="A", original_mode=2, phase=Phase.REVERSAL_APPROVED)
-    )
+    taxes = (TaxAmount("VAT", "VAT", Decimal(15), 1230, 160), TaxAmount("ZERO", "None", Decimal(0), 500, 0))
+    paid = counters.additions(7, entry_of(busy(1230, taxes)))
+    facts = {"original_id": "A", "original_mode": 2, "phase": Phase.REVERSAL_APPROVED}
+    given_back = counters.additions(7, entry_of(a_payment(created_at=MONTH, gmt=0, **facts)))
 
-    assert total_counters(paid.at, paid.moved_minor, ()) == {"n31": 1, "m31": 1230, "k31": 1}
-    assert slot_counters(paid.at, paid.moved_minor, ()) == {"95": 1, "m23": 1230, "k23": 1}
-    assert total_counters(given_back.at, given_back.moved_minor, ()) == {"n01": 1, "g01": 1230, "k01": 1}
-    assert slot_counters(given_back.at, given_back.moved_minor, ()) == {"00": 1, "g00": 1230, "k00": 1}
+    vat, zero = (key for key, tax in sorted(paid[0].taxes.items(), key=lambda one: one[1].code == "ZERO"))
+    assert [one.numbers for one in paid] == [
+        {f"n{at}": 1, f"k{at}": 1, f"m{at}": 1230, f"g{at}{vat}": 1230, f"t{at}{vat}": 160, f"g{at}{zero}": 500}
+        for at in ("31", "23")
+    ]
+    assert [one.numbers for one in given_back] == [{f"n{at}": 1, f"k{at}": 1, f"m{at}": 1230} for at in ("01", "00")]
+    later = counters.additions(7, entry_of(busy(1230)), is_new=False)
+    assert [one.numbers for one in later] == [{"k31": 1, "m31": 1230}, {"k23": 1, "m23": 1230}]
 
 
-def test_no_list_adds_up_what_reversals_gave_back() -> None:
-    given_back = a_payment(created_at=MONTH, gmt=0, original_id="A", original_mode=2, phase=Phase.REVERSAL_APPROVED)
-    entry = entry_of(given_back)
+def test_a_payment_that_took_no_money_adds_none_and_no_tax() -> None:
+    taxes = (TaxAmount("VAT", "VAT", Decimal(15), 1230, 160),)
+    declined = entry_of(a_payment(phase=Phase.DECLINED, created_at=MONTH, gmt=0, tax_amounts=taxes))
 
-    assert not any(
-        name.startswith(MONEY)
-        for count in (total_counters, slot_counters)
-        for name in count(entry.at, entry.moved_minor, ())
-    )
+    assert [(one.numbers, one.taxes) for one in counters.additions(7, declined)] == [({"n01": 1}, {}), ({"n00": 1}, {})]
+
+
+@pytest.mark.parametrize("other", [{"code": "VAT2"}, {"name": "Tax"}, {"rate": Decimal("15.5")}], ids=str)
+def test_a_tax_of_another_code_name_or_rate_has_another_key(other: dict[str, Any]) -> None:
+    tax = Tax("VAT", "VAT", Decimal(15))
+
+    assert tax_key(tax) == tax_key(replace(tax, rate=Decimal("15.0")))
+    assert tax_key(tax) != tax_key(replace(tax, **other))
 
 
 def test_the_totals_of_an_agent_are_not_those_of_a_longer_id() -> None:
     own, other = (
-        counters.total_key(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))
+        counters.additions(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))[0]
         for agent_id in (1, 10)
     )
 
-    assert own.key["at"].startswith(counters.total_prefix(1))
-    assert not other.key["at"].startswith(counters.total_prefix(1))
+    assert own.key.key["at"].startswith(counters.total_prefix(1))
+    assert not other.key.key["at"].startswith(counters.total_prefix(1))

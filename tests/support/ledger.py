@@ -185,7 +185,7 @@ def _by_card(books: Books, at: datetime, chance: random.Random) -> None:
     phase = chance.choice((Phase.SENT, Phase.APPROVED, Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED))
     known = altered(sent, phase=phase, rrn=f"60{chance.randrange(30):010d}", approval_code="A1B2C3")
     if phase is not Phase.SENT:
-        transactions.store_step(sent, known, at, *history.writes_for_outcome(known, at))
+        transactions.store_step(sent, known, at, *history.writes_for_outcome(known))
     books.kept.append(sent if phase is Phase.SENT else known)
 
 
