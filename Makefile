@@ -6,7 +6,7 @@ LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
-CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
+CLIENT_PACKAGES := @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
 PAGE_PACKAGES := axe-core@4.14.1 fake-indexeddb@6.2.8 fast-check@4.10.2
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
@@ -119,15 +119,15 @@ book-tools: $(BOOKS)  ## install beancount, which checks journals. hledger comes
 
 finance-tools: $(FINANCE)  ## install DuckDB, which answers the questions of docs/finance.md
 
-client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral, newman and TypeScript: needs npm
+client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral and TypeScript: needs npm
 
-clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage
+clients: $(VENV) client-tools  ## test generated clients against a local stage
 	@$(BIN)/pytest $(PARALLEL) -rs -m "" tests/clients
 
 release-tests: $(VENV) $(TEST_TOOLS) client-tools  ## run all tests on every engine and screen, with those of libraries and tools: before a release
 	@ENGINES=all $(BIN)/pytest $(PARALLEL) -m ""
 
-reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md and the Postman collection
+reference: $(VENV)  ## write the OpenAPI document, docs/errors.md and the other generated files
 	@$(BIN)/python -m infra.reference
 
 renderer: $(VENV)  ## write the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm
@@ -214,7 +214,7 @@ $(CLIENT_TOOLS):
 		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(CLIENT_PACKAGES) && \
 		touch $@; \
 	else \
-		echo "npm is not installed: the OpenAPI document is not linted, and the collection for Postman not run."; \
+		echo "npm is not installed: the OpenAPI document is not linted."; \
 	fi
 
 $(PAGE_TOOLS):

@@ -1,4 +1,4 @@
-"""Pages: the links of `/`, the reference with its guides, the shop's page, the till, and the health check.
+"""Pages: the links of `/`, the reference, the shop's page, the till, and the health check.
 
 The OpenAPI document and the pages are files, because the modules that build them would slow down every cold start.
 """
@@ -20,13 +20,7 @@ from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 FOLDER = Path(__file__).parents[1] / "reference"
 EXPLORER = "openapi-explorer@2.4.820"  # the package of the renderer
 RENDERER = tuple(f"{EXPLORER.replace('@', '-')}-{number}.js" for number in (1, 2, 3))
-PARTS = {
-    "guides.json": "application/json",
-    "pages.css": "text/css; charset=utf-8",
-    "pages.js": "text/javascript; charset=utf-8",
-}
-GUIDES = ("first-payment", "goods", "cards", "life-of-a-payment", "idempotency", "webhooks", "errors", "not-supported")
-
+PARTS = ("explorer.css", "explorer.js")
 
 HOME = """<!doctype html>
 <html lang="en">
@@ -75,26 +69,19 @@ def security(schemes: Iterable[str]) -> str:
 
 
 def page(path: RequestPath) -> Document:
-    """Return the page of the reference."""
-    return _page("index.html", path)
+    """Return the page of the reference. Its links are relative, so an address with a final slash is redirected."""
+    if path.endswith("/"):
+        return Moved("../docs")
+    return Document(_text("index.html"), "text/html; charset=utf-8")
 
 
-def part(name: str, path: RequestPath) -> Document:
-    """Return a guide, or a file that the pages load."""
-    if name in GUIDES:
-        return _page(f"{name}.html", path)
+def part(name: str) -> Document:
+    """Return a file that the reference loads."""
     if name in PARTS:
-        return Document(_text(name), PARTS[name])
+        return Document(_text(name), MEDIA_TYPES[name.rpartition(".")[2]])
     if name in RENDERER:
         return Document(_text(name), MEDIA_TYPES["js"], cached=FOR_A_YEAR)
     raise ServiceError(ErrorCode.UNKNOWN_PATH)
-
-
-def _page(name: str, path: RequestPath) -> Document:
-    """Return a page. Its links are relative, so an address with a final slash is redirected to one without."""
-    if path.endswith("/"):
-        return Moved("../" + path.rstrip("/").rpartition("/")[2])
-    return Document(_text(name), "text/html; charset=utf-8")
 
 
 @cache

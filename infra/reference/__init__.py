@@ -14,13 +14,8 @@ ROOT = HERE.parents[1]
 
 @cache
 def read_json(name: str) -> Any:
-    """Return the content of a JSON file of this folder, such as fields.json or answers.json."""
+    """Return the content of a JSON file of this folder, such as fields.json."""
     return json.loads((HERE / name).read_text(encoding="utf-8"), parse_float=Decimal)
-
-
-def to_json(value: Any) -> str:
-    """Return indented JSON with the amounts as they are written: 120.00, not 120.0."""
-    return simplejson.dumps(value, use_decimal=True, ensure_ascii=False, indent=2) + "\n"
 
 
 def to_lines(value: Any, levels: int) -> str:

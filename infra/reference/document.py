@@ -8,15 +8,15 @@ from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.web import Endpoint
 from infra.reference import read_json
-from infra.reference.examples import Example, examples, examples_of
+from infra.reference.examples import examples
 from infra.reference.schemas import SCHEMA_REF, schemas_of
 
 
 def openapi_document() -> dict[str, Any]:
-    """Return the document, made from the registered routes, in the order of the examples."""
+    """Return the document, made from the registered routes, in the order of operations.json."""
     fixed = read_json("document.json")
-    order = [example.endpoint for example in examples()]
-    endpoints = sorted(ENDPOINTS, key=lambda one: ([*order, _endpoint_key(one)].index(_endpoint_key(one)), one.path))
+    order = list(read_json("operations.json"))
+    endpoints = sorted(ENDPOINTS, key=lambda one: order.index(_endpoint_key(one)))
     paths: dict[str, Any] = defaultdict(dict)
     schemas = schemas_of([one.body for one in endpoints if one.body], [one.answer for one in endpoints])
     for endpoint in endpoints:
@@ -59,21 +59,20 @@ def _endpoint_key(endpoint: Endpoint) -> str:
 def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the description of one endpoint."""
     texts, fixed = read_json("operations.json")[_endpoint_key(endpoint)], read_json("document.json")
-    examples = examples_of(_endpoint_key(endpoint))
     described: dict[str, Any] = {
         "operationId": texts["id"],
         "tags": [_tag(endpoint)],
         "summary": texts["title"],
         "description": f"{endpoint.sentence} {texts['about']}",
         "parameters": _parameters(endpoint, schemas),
-        "responses": {"200": _success_response(endpoint, examples, replays=bool(texts.get("replays")))}
+        "responses": {"200": _success_response(endpoint, replays=bool(texts.get("replays")))}
         | _refusal_references(endpoint),
         "security": [] if endpoint.public else [{name: []} for name in fixed["securitySchemes"]],
     }
     if endpoint.body and endpoint.method != "GET":
         content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.body.__name__}}
-        if examples:
-            content["examples"] = {one.name: {"summary": one.summary, "value": one.shown} for one in examples}
+        if endpoint.path in examples():
+            content["example"] = examples()[endpoint.path]
         needs_body = any(field.is_required() for field in endpoint.body.model_fields.values())
         described["requestBody"] = {"required": needs_body, "content": {"application/json": content}}
     return described
@@ -103,11 +102,8 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
     return parameters
 
 
-def _success_response(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> dict[str, Any]:
+def _success_response(endpoint: Endpoint, *, replays: bool) -> dict[str, Any]:
     content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.answer.__name__}}
-    successes = {one.name: {"summary": one.summary, "value": one.answer} for one in examples if one.status == 200}  # noqa: PLR2004
-    if successes:
-        content["examples"] = successes
     response: dict[str, Any] = {"description": "The request was carried out.", "content": {"application/json": content}}
     if replays:
         response["headers"] = {"Idempotent-Replayed": {"$ref": "#/components/headers/Idempotent-Replayed"}}

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from chalicelib.routes.pages import GUIDES
 from tests.browser.conftest import Visit
 from tests.support.http import TILL
 
@@ -35,7 +34,7 @@ def test_everybody_can_read_it_on_every_screen(reference: Visit) -> None:
     assert reference.overflow() <= 0
 
 
-def test_it_shows_the_fields_and_the_recorded_answers(reference: Visit) -> None:
+def test_it_shows_the_fields_and_the_answers(reference: Visit) -> None:
     expect(reference.page.get_by_text('"AdditionalAcquiringFieldsTitle"').first).to_be_attached()
     reference.page.get_by_role("button", name="Model").first.click()
     expect(reference.page.get_by_text("AmountCashGot").first).to_be_visible()
@@ -98,21 +97,10 @@ def page(browser: Browser, server: str) -> Iterator[Page]:
     shown.close()
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("refund", "The life of a payment"),
-        ("void", "The life of a payment"),
-        ("Idempotency", "Sending again"),
-        ("4000000000000002", "Cards and test numbers"),
-        ("rate limit", "Sending again"),
-        ("refund", "Refund or void"),
-    ],
-)
-def test_the_filter_finds_what_people_look_for(words: str, found: str, page: Page) -> None:
-    page.get_by_placeholder("Filter").fill(words)
+def test_the_filter_finds_what_people_look_for(page: Page) -> None:
+    page.get_by_placeholder("Filter").fill("refund")
 
-    expect(page.get_by_role("link").filter(has_text=found).first).to_be_visible()
+    expect(page.get_by_role("link").filter(has_text="Refund or void").first).to_be_visible()
     expect(page.get_by_role("link").filter(has_text="Sign in")).to_have_count(0)
 
 
@@ -155,33 +143,3 @@ def gateway(server: str) -> Iterator[str]:
         Thread(target=serving.serve_forever, args=(0.05,), daemon=True).start()
         yield f"http://127.0.0.1:{serving.server_address[1]}"
         serving.shutdown()
-
-
-@pytest.mark.parametrize("name", GUIDES)
-def test_a_guide_can_be_read_by_everybody_on_every_screen(name: str, visit: Visit, server: str) -> None:
-    visit.page.goto(f"{server}/docs/{name}")
-
-    assert visit.violations() == []
-    assert visit.overflow() == 0
-    assert visit.complaints == []
-    assert visit.requests_elsewhere(server) == []
-
-
-def test_a_guide_names_the_stage_it_is_read_at(visit_at_a_desk: Visit, server: str) -> None:
-    page = visit_at_a_desk.page
-    page.goto(f"{server}/docs/first-payment")
-
-    expect(page.locator(".origin").first).to_have_text(server)
-    assert "127.0.0.1:8000" not in page.inner_text("main")
-
-
-def test_every_page_leads_to_every_other(visit_at_a_desk: Visit, server: str) -> None:
-    page = visit_at_a_desk.page
-    page.goto(f"{server}/docs/errors/")
-
-    for name in GUIDES:
-        page.locator(f".pages a[href$='{name}']").click()
-        expect(page).to_have_url(f"{server}/docs/{name}")
-        expect(page.locator(".pages [aria-current]")).to_have_count(1)
-    page.get_by_role("link", name="Reference").click()
-    expect(page).to_have_url(f"{server}/docs")

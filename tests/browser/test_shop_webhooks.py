@@ -59,7 +59,6 @@ def problems_of(call: Call, *secrets: str) -> list[str | None]:
 
 def test_a_webhook_is_created_and_its_secret_is_shown_once(shop: Shop, store: Store, receiver: Receiver) -> None:
     shop.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    expect(shop.page.get_by_role("link", name="The guide to webhooks")).to_have_attribute("href", "docs/webhooks")
     shop.button("New webhook").click()
     address = shop.page.get_by_label("Address")
     address.fill(receiver.url)

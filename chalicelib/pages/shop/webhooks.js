@@ -76,7 +76,7 @@ export function Webhooks({ query }) {
       ? html`<ul class="tills">${all.map((one) => html`<${Webhook} key=${one.ID} shown=${one} attempt=${lastAttemptAt(one, newest)}
             ask=${ask} onSent=${showTest} />`)}</ul>
           <${Events} state=${events} page=${page} webhooks=${all} reload=${reload} />`
-      : html`<p class="empty">${texts.webhooks.none} <a href="docs/webhooks">${texts.webhooks.guide}</a></p>`)}<//>
+      : html`<p class="empty">${texts.webhooks.none}</p>`)}<//>
     ${asked?.Dialog && html`<${asked.Dialog} shown=${asked.shown} onClose=${close} />`}
     ${asked?.run && html`<${Act} ...${asked} onClose=${close} />`}`;
 }

@@ -6,22 +6,27 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
+from openapi_schema_validator import OAS31Validator
 
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.transaction import InputType
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.store import transactions
 from infra.local import aws_server, ports
 from infra.operator import commands as operator
 from infra.reference import ROOT
-from infra.reference.examples import examples
+from infra.reference.document import openapi_document
+from infra.reference.examples import endpoint_of
 from tests.support import aws_commands, guides
 from tests.support.accounts import an_account
 from tests.support.book_programs import BEAN_CHECK, needs_beancount, needs_hledger
 from tests.support.transactions import a_payment
 
+DOCUMENT = openapi_document()
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.REVERSAL_APPROVED}
 
@@ -42,7 +47,7 @@ def test_the_diagram_of_a_payment_is_the_table_of_transitions() -> None:
 def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
     text = guide.read_text(encoding="utf-8")
 
-    paths = {example.endpoint.split(" ")[1] for example in examples()}
+    paths = {endpoint.path for endpoint in ENDPOINTS}
     assert set(re.findall(r"`POST (/api/[^`]+)`", text)) <= paths
     assert set(re.findall(r"infra\.operator ([a-z-]+)", text)) <= set(operator.COMMANDS)
 
@@ -115,14 +120,38 @@ def test_the_requests_of_a_document_are_answered_as_it_says_when_they_are_pasted
     assert [answer["ErrorCode"] for answer in answers] == CODES[document]
 
 
-@pytest.mark.parametrize(
-    "document", ["README.md", "docs/first-payment.md", "docs/goods.md", "docs/cards.md", "docs/requests.md"]
-)
+EACH_IS_PRINTED = ["README.md", "docs/first-payment.md", "docs/goods.md", "docs/cards.md", "docs/requests.md"]
+
+
+def requests_of(document: str) -> list[str]:
+    return [command for command in guides.commands(document) if command.startswith("curl ")]
+
+
+@pytest.mark.parametrize("document", EACH_IS_PRINTED)
 def test_each_answer_is_printed_with_a_field_on_each_line(document: str) -> None:
-    requests = [command for command in guides.commands(document) if command.startswith("curl ")]
+    requests = requests_of(document)
 
     assert len(requests) == len(CODES[document])
     assert [command for command in requests if not command.endswith("| python3 -m json.tool")] == []
+
+
+def problems_of(request: str, answer: Any) -> list[str]:
+    """Return how an answer differs from the OpenAPI document; a refusal has no schema of its own."""
+    found = re.search(rf'{guides.LOCAL}(/[^\s"?]+)', request)
+    if not found or 0 < answer["ErrorCode"] < 1000:
+        return []
+    endpoint = endpoint_of("POST" if " -d " in request else "GET", found[1])
+    content = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]["responses"]["200"]["content"]
+    schema = content["application/json"]["schema"] | {"components": DOCUMENT["components"]}
+    plain = json.loads(json.dumps(answer, default=float))
+    return [error.message for error in OAS31Validator(schema).iter_errors(plain)]
+
+
+@pytest.mark.parametrize("document", EACH_IS_PRINTED)
+def test_each_answer_is_as_the_openapi_document_says(document: str, stage: str) -> None:
+    answers = zip(requests_of(document), guides.pasted(document, stage), strict=True)
+
+    assert [problem for request, answer in answers for problem in problems_of(request, answer)] == []
 
 
 def test_the_first_payment_of_the_guide_is_half_given_back(stage: str) -> None:

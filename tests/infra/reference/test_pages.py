@@ -1,12 +1,10 @@
-"""The pages of /docs, as they are made and as they are served. tests/browser looks at them in a browser."""
+"""The page of the reference, as it is served. tests/browser looks at them in a browser."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterator
-from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,18 +12,14 @@ from chalicelib import pages as apps
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.errors import ErrorCode
 from chalicelib.routes import pages as pages_route
-from chalicelib.routes.pages import EXPLORER, FOLDER, GUIDES, PARTS, RENDERER
+from chalicelib.routes.pages import EXPLORER, FOLDER, PARTS, RENDERER
 from chalicelib.settings import settings
-from infra.reference import ROOT
-from infra.reference.pages import guide, guide_title, pages
 from infra.vendored import renderer
 from tests.support.http import Reply, call, get
 
-PAGES = {"/docs": "index.html", **{f"/docs/{name}": f"{name}.html" for name in GUIDES}}
-WORDS = ("refund", "void", "idempotency", "4000000000000002", "rate limit")
 MAX_PUBLIC_BYTES = 1_500_000  # of an answer to anybody
 NAMES = {  # of the public files, by the path of their endpoint
-    "/docs/{name}": (*GUIDES, *PARTS, *RENDERER),
+    "/docs/{name}": (*PARTS, *RENDERER),
     "/app/{name}": tuple(apps.files(apps.SHOP)),
     "/till/{name}": (apps.WORKER, *apps.files(apps.TILL)),
     "/api/v1/payment/statusPublic/{tranId}": ("1",),
@@ -48,22 +42,21 @@ POLICY = {
 }
 
 
-@pytest.mark.parametrize(("path", "file"), PAGES.items())
-def test_a_page_is_served_to_anybody_and_keeps_to_itself(stage: str, path: str, file: str) -> None:
-    reply = get(stage, path, login=None)
+def test_the_page_is_served_to_anybody_and_keeps_to_itself(stage: str) -> None:
+    reply = get(stage, "/docs", login=None)
 
-    assert (reply.status, reply.text) == (200, (FOLDER / file).read_text(encoding="utf-8"))
+    assert (reply.status, reply.text) == (200, (FOLDER / "index.html").read_text(encoding="utf-8"))
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
     assert set(reply.headers["Content-Security-Policy"].split("; ")) == POLICY
     assert reply.headers["Referrer-Policy"] == "no-referrer"
     assert reply.headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.parametrize(("name", "media_type"), PARTS.items())
-def test_what_a_page_loads_is_served_to_anybody(stage: str, name: str, media_type: str) -> None:
+@pytest.mark.parametrize(("name", "media_type"), [*zip(PARTS, ("text/css", "text/javascript"), strict=True)])
+def test_what_the_page_loads_is_served_to_anybody(stage: str, name: str, media_type: str) -> None:
     reply = get(stage, f"/docs/{name}", login=None)
 
-    assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
+    assert (reply.status, reply.headers["Content-Type"]) == (200, f"{media_type}; charset=utf-8")
     assert reply.text == (FOLDER / name).read_text(encoding="utf-8")
 
 
@@ -101,11 +94,10 @@ def test_the_document_of_the_enabled_schemes_is_valid(stage: str) -> None:
     openapi_spec_validator.validate(json.loads(json.dumps(document, default=float)))
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_with_a_slash_leads_to_the_page(stage: str, path: str) -> None:
-    reply = get(stage, f"{path}/", login=None)
+def test_the_page_with_a_slash_leads_to_the_page(stage: str) -> None:
+    reply = get(stage, "/docs/", login=None)
 
-    assert (reply.status, reply.headers["Location"]) == (308, "../" + path.rpartition("/")[2])
+    assert (reply.status, reply.headers["Location"]) == (308, "../docs")
 
 
 @pytest.mark.parametrize(
@@ -178,48 +170,12 @@ def links(html: str) -> Iterator[str]:
     yield from re.findall(r'(?:href|src)="([^"]*)"', html)
 
 
-@pytest.mark.parametrize(("path", "file"), PAGES.items())
-def test_every_address_of_a_page_leads_to_something_of_ours(stage: str, path: str, file: str) -> None:
-    folder = path.rpartition("/")[0]
-    for link in set(links((FOLDER / file).read_text(encoding="utf-8"))) - {"data:,"}:
-        target, _, anchor = link.partition("#")
-        found = get(stage, f"{folder}/{target}".replace("/docs/../", "/") if target else path, login=None)
-        assert found.status == 200, link
-        assert not anchor or f'id="{anchor}"' in found.text, link
-
-
-@pytest.mark.parametrize("name", GUIDES)
-def test_a_guide_has_the_words_of_its_document(name: str) -> None:
-    def words(text: str) -> Any:
-        return set(re.findall(r"[A-Za-z]{4,}", text))
-
-    document = re.sub(r"<!--.*?-->|\]\([^)]*\)|```(sh|mermaid)|stateDiagram-v2|direction LR", " ", read(name))
-    text = unescape(re.sub(r"<[^>]*>", " ", guide(name)))
-
-    assert words(document) - words(text) <= {"state", "Owed"}  # the diagram is a table
-
-
-def read(name: str) -> str:
-    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-
-
-def test_a_guide_shows_no_markup_of_its_document() -> None:
-    for name in GUIDES:
-        text = re.sub(r"<pre.*?</pre>|<[^>]*>", "", guide(name), flags=re.DOTALL)
-        assert re.findall(r"\*\*|```|\|---|\]\(|&lt;!--|stateDiagram", text) == [], name
-
-
-def test_the_guides_are_listed_for_the_search_with_the_words_people_look_for() -> None:
-    listed = {one["name"]: one for one in json.loads(pages()["guides.json"])}
-    words = " ".join(one["about"] for one in listed.values()).lower()
-
-    assert {name: one["title"] for name, one in listed.items()} == {name: guide_title(name) for name in GUIDES}
-    assert [
-        word for word in ("refund", "void", "idempotency", "4000000000000002", "rate limit") if word not in words
-    ] == []
+def test_every_address_of_the_page_leads_to_something_of_ours(stage: str) -> None:
+    for link in set(links((FOLDER / "index.html").read_text(encoding="utf-8"))) - {"data:,"}:
+        assert get(stage, f"/{link}", login=None).status == 200, link
 
 
 def test_every_file_of_the_folder_is_served() -> None:
-    served = {"openapi.json", *RENDERER, *PARTS, *PAGES.values()}
+    served = {"openapi.json", "index.html", *RENDERER, *PARTS}
 
     assert {path.name for path in FOLDER.iterdir()} == served

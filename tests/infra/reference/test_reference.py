@@ -16,7 +16,6 @@ from infra.reference import ROOT, read_json
 from infra.reference.__main__ import generated_files
 from infra.reference.dictionaries import DICTIONARIES
 from infra.reference.document import openapi_document
-from infra.reference.examples import examples
 
 DOCUMENT = openapi_document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -39,10 +38,10 @@ def test_the_document_is_valid_openapi() -> None:
     openapi_spec_validator.validate(json.loads(read("chalicelib/reference/openapi.json")))
 
 
-def test_every_endpoint_is_described_and_has_an_example() -> None:
+def test_every_endpoint_is_described() -> None:
     registered = {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS}
 
-    assert set(OPERATIONS) == registered == {example.endpoint for example in examples()}
+    assert set(OPERATIONS) == registered
     assert set(read_json("operations.json")) == registered
 
 

@@ -419,7 +419,6 @@ export const af = {
   webhooks: {
     title: "Webhooks",
     none: "'n Webhook is 'n adres van jou bediener. Dit ontvang dadelik 'n boodskap oor elke betaling en teruggawe.",
-    guide: "Die gids oor webhooks",
     on: "Aan",
     off: "Af",
     failing: "Misluk",

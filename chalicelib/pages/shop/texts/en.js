@@ -419,7 +419,6 @@ export const en = {
   webhooks: {
     title: "Webhooks",
     none: "A webhook is an address of your server. It receives a message at once about each payment and return.",
-    guide: "The guide to webhooks",
     on: "On",
     off: "Off",
     failing: "Failing",

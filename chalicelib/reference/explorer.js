@@ -1,7 +1,6 @@
 "use strict";
 // All addresses begin with this origin and the part of the path before /docs: empty, or the name of the gateway's stage.
-const base = location.pathname.replace(/\/docs(\/[^/]*)?$/, "");
-for (const node of document.querySelectorAll(".origin")) node.textContent = location.origin + base;
+const base = location.pathname.replace(/\/docs$/, "");
 
 // The local stage offers a login of its demo data for trying a request.
 const DEMO = "till@demo.example:till-demo-password";
@@ -27,31 +26,10 @@ function withoutNull(name, value) {
   return { ...first, ...rest };
 }
 
-// The filter of operations also lists the guides with its words.
-function addGuides(explorer, guides) {
-  const links = guides.map(({ name, title }) => {
-    const link = document.createElement("a");
-    Object.assign(link, { slot: "nav-section", hidden: true, href: `${base}/docs/${name}`, textContent: title });
-    link.addEventListener("click", (event) => event.stopPropagation()); // the explorer would show an empty section
-    return link;
-  });
-  explorer.append(...links);
-  explorer.addEventListener("input", (event) => {
-    const [field] = event.composedPath();
-    if (field.id !== "nav-bar-search") return;
-    const words = field.value.trim().toLowerCase();
-    links.forEach((link, index) => {
-      const { title, about } = guides[index];
-      link.hidden = !words || !`${title} ${about}`.toLowerCase().includes(words);
-    });
-  });
-}
-
 async function show(place) {
-  const [reference, guides] = await Promise.all([read("/api/v1/openapi.json"), read("/docs/guides.json")]);
+  const reference = await read("/api/v1/openapi.json");
   const explorer = document.createElement("openapi-explorer");
   for (const [name, value] of Object.entries(OPTIONS)) explorer.setAttribute(name, value);
-  addGuides(explorer, guides);
   place.append(explorer);
   const style = new CSSStyleSheet();
   style.replaceSync(STYLE);
@@ -61,4 +39,4 @@ async function show(place) {
 }
 
 const place = document.getElementById("reference");
-if (place) show(place).catch((error) => { place.textContent = `The reference cannot be shown. ${error.message}`; });
+show(place).catch((error) => { place.textContent = `The reference cannot be shown. ${error.message}`; });
