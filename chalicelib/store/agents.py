@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
+from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.sign_in import (
     canonical,
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.store import audit
+from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import (
@@ -27,7 +28,6 @@ from chalicelib.store.table import (
     put_new,
     replace_record,
     set_attributes,
-    table_name,
     update,
     write_one,
 )
@@ -116,7 +116,7 @@ def delete(before: Agent, last: Agent, act: Act, *also: Write) -> None:
     commit(
         replace_record(key(last.id), last, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"agent#{last.id}", act, changed_fields(before, last)),
-        _delete_login(before.email, last.id),
+        _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, last.id),
         *also,
     )
 
@@ -145,20 +145,13 @@ def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
     copied = _login_fields(agent, change) | {"terminal_id": agent.terminal_id}
     after = replace(login, **copied, email=canonical(agent.email))
     unlocked = replace(after, locked_until=None) if change.unlock else after
-    return [create_login(unlocked), _delete_login(login.email, agent.id)]
+    return [create_login(unlocked), _delete_login(Deletion.LOGIN_OF_FORMER_EMAIL, login.email, agent.id)]
 
 
-def _delete_login(email: str, agent_id: int) -> Write:
+def _delete_login(reason: Deletion, email: str, agent_id: int) -> Write:
     """Return the deletion of an agent's login, after which another agent may have its e-mail."""
-    key = login_key(email)
-    deletion = {
-        "TableName": table_name(key.table),
-        "Key": key.wire(),
-        "ConditionExpression": "#agent_id = :agent_id",
-        "ExpressionAttributeNames": {"#agent_id": "agent_id"},
-        "ExpressionAttributeValues": {":agent_id": {"N": str(agent_id)}},
-    }
-    return Write("Delete", deletion, ChangedMeanwhileError())
+    own, changed = login_key(email), ChangedMeanwhileError()
+    return table.delete(reason, own, "#agent_id = :agent_id", {"agent_id": agent_id}, changed)
 
 
 def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from chalicelib.domain.business_days import Period
+from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.history_entry import SEARCHED, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.history_page import MAX_CANDIDATES
@@ -23,11 +24,11 @@ from chalicelib.store.table import (
     Range,
     Write,
     decode,
+    delete,
     items_of,
     put_item,
     range_of_prefix,
     readable,
-    table_name,
 )
 
 ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents
@@ -158,7 +159,7 @@ def writes_for_erasure(before: Transaction, after: Transaction) -> list[Write]:
     """Return the writes that replace a payer's data in each copy of an entry. With another ExtID, a copy moves."""
     entry = entry_of(after)
     moved = [key for key in keys_of(before, entry) if key not in keys_of(after, entry)]
-    deletions = [Write("Delete", {"TableName": table_name(TABLE), "Key": key.wire()}) for key in moved]
+    deletions = [delete(Deletion.ENTRY_OF_FORMER_EXT_ID, key, "", {}) for key in moved]
     return [*deletions, *_entry_writes(after, entry)]
 
 

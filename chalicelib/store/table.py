@@ -21,6 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origi
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.aws.errors import RefusedError
+from chalicelib.domain.deletions import Deletion
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log
 from chalicelib.record import Record
@@ -342,6 +343,18 @@ def _raising(expression: str) -> str:
     """Return the expression with one more addition, in its ADD clause if it has one."""
     addition = f"ADD #{VERSION} :{VERSION}"
     return expression.replace("ADD ", f"{addition}, ", 1) if "ADD " in expression else f"{expression} {addition}"
+
+
+def delete(
+    reason: Deletion, key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: Exception | None = None
+) -> Write:
+    """Return the deletion of an item, for a reason in the registry of deletions."""
+    parameters: dict[str, Any] = {"TableName": table_name(reason.table), "Key": key.wire()}
+    if condition:
+        parameters["ConditionExpression"] = condition
+        parameters["ExpressionAttributeNames"] = attribute_names(condition)
+        parameters["ExpressionAttributeValues"] = {f":{name}": value_of(value) for name, value in values.items()}
+    return Write("Delete", parameters, otherwise or AlreadyExistsError())
 
 
 def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: Exception) -> Write:

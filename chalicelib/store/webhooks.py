@@ -6,8 +6,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.webhooks import Webhook
-from chalicelib.store import audit
+from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.aws_retries import with_retries
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
@@ -64,15 +65,12 @@ def delete(webhook: Webhook, act: Act, *also: Write) -> None:
 
     Raise ChangedMeanwhileError when `webhook` is no longer the stored version.
     """
-    deletion = {
-        "TableName": table_name(TABLE),
-        "Key": key(webhook.client_id, webhook.id).wire(),
-        "ConditionExpression": "#version = :version",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": {":version": {"N": str(webhook.version)}},
-    }
-    entry = audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook))
-    commit(Write("Delete", deletion, ChangedMeanwhileError()), entry, *also)
+    own, as_read, changed = key(webhook.client_id, webhook.id), {"version": webhook.version}, ChangedMeanwhileError()
+    commit(
+        table.delete(Deletion.WEBHOOK, own, "#version = :version", as_read, changed),
+        audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook)),
+        *also,
+    )
 
 
 def every() -> Iterator[Webhook]:
