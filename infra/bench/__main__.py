@@ -19,7 +19,6 @@ from infra.bench.client import LambdaClient, measure_capacity
 from infra.bench.history import history_tables
 from infra.bench.payment import processor_table
 from infra.bench.sign_in import attempts, print_sign_in
-from infra.bench.sweep import print_sweep
 from infra.bench.table import Table, show, write_documents
 from infra.demo import data as demo_data
 from infra.demo import month
@@ -147,8 +146,6 @@ def _tables(wanted: set[str]) -> list[Table]:
         print_sign_in()
         if "history" in wanted:
             tables += history_tables()
-        if "sweep" in wanted:
-            print_sweep()
     if "events" in wanted:
         tables.append(show(events_table()))
     return tables

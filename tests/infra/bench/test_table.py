@@ -12,11 +12,9 @@ MADE = {
     "payment",
     "history",
     "records",
-    "history-million",
     "search",
     "takings",
     "export",
-    "tills",
     "events",
     "cold-start",
 }  # by infra.bench
