@@ -54,7 +54,6 @@ class PaymentOrder(Record):
     id: str  # in upper case; "" until one is chosen
     input_type: InputType
     amount: Decimal
-    raw_request: str
     card_identity: str = ""  # distinguishes cards without showing them; see `fingerprint`
     earlier_identities: tuple[str, ...] = ()  # of its card, under other digest keys
     forms: Callable[[Iterable[str]], Collection[str]] = frozenset  # in which a fingerprint may be stored
@@ -214,7 +213,6 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "gmt": merchant.gmt,
         "invoice": "",  # the store gives the number
         "fingerprint": fingerprint(order, agent.id),
-        "raw_request": order.raw_request,
         "particulars": order.particulars,
         "tax_amounts": taxes,
         "tax_invoice": False if taxes and _needs_buyer(order, till, decided["amount_minor"]) else None,

@@ -300,7 +300,6 @@ class ReversalOrder(Record):
 
     original_id: str
     mode: ReverseMode
-    raw_request: str
     amount: Decimal | None = None
     currency: str | None = None
     input_type: int | None = None
@@ -441,7 +440,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
         fingerprint=fingerprint(order, agent.id),
         invoice="",  # the store gives the number
-        raw_request=order.raw_request,
         particulars=_particulars(order, original),
         receipt=_receipt(order, original),
         result=Result(

@@ -52,9 +52,8 @@ ERASED_PICTURE = "erased.png"  # the file in place of an erased photo or signatu
 
 
 class Erasure(StrEnum):
-    """The progress of erasing a payer's data. The values are stored. A payment is DONE after its reversals."""
+    """The progress of erasing a payer's data. The values are stored."""
 
-    BEGUN = "begun"  # the record still holds the data
     REPLACED = "replaced"  # messages, events and files may still hold the data
     DONE = "done"
 
@@ -384,8 +383,6 @@ class Transaction(Record):
     fingerprint: str
     invoice: str
     merchant: MerchantSnapshot
-    # JSON text without card, files and purchases, for people. A list does not read it.
-    raw_request: str = ""
     date: datetime | None = None  # the time of an offline payment; None for any other transaction
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
@@ -416,7 +413,7 @@ class Transaction(Record):
     @property
     def is_being_erased(self) -> bool:
         """Return whether the erasure of its payer's data is unfinished."""
-        return self.erasure not in {None, Erasure.DONE}
+        return self.erasure is Erasure.REPLACED
 
     @property
     def is_invoiced(self) -> bool:

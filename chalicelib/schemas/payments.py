@@ -57,7 +57,7 @@ from chalicelib.schemas.base import (
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, QueueId, ReceiptPhone, parse_picture
-from chalicelib.schemas.request_context import Context, Location, StoredRequest
+from chalicelib.schemas.request_context import Context, Location, RequestWithCard
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
 MAX_ADDRESSES = 5
@@ -250,12 +250,13 @@ Files = Annotated[list[PictureFile], Field(max_length=5), AfterValidator(_one_of
 
 MAX_ITEMS = 100  # in any list of a payment
 MAX_TAX_CODES = 8  # of a line
+MAX_LINES = 64 * 1024  # bytes of their texts: an item of DynamoDB has at most 400 KB
 
 
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
 
 
-def _storable(value: list[Any]) -> list[Any]:
+def _unicode(value: list[Any]) -> list[Any]:
     check_unicode(exact_json.text(value))
     return value
 
@@ -267,7 +268,7 @@ class Purchase(Request):
     price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20)]  # below zero: a discount
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
-    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_storable)] | None = None  # fiscal
+    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_unicode)] | None = None  # fiscal
 
 
 class AuxData(Request):
@@ -281,11 +282,12 @@ class AuxDataInput(Request):
 
     aux_data: AuxData = AuxData()
 
-    @property
-    def size(self) -> int:
-        """Return the size of the lines' texts in bytes."""
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
         texts = (text for line in self.aux_data.purchases for text in (line.title, *(line.tax_code or ())))
-        return sum(len(text.encode()) for text in texts)
+        if sum(len(text.encode()) for text in texts) > MAX_LINES:
+            raise problem(Check.TOO_LONG, "The texts of the lines exceed 64 KB.")
+        return self
 
     def to_domain(self) -> tuple[transaction.Purchase, ...]:
         """Return the lines; none when the request has none."""
@@ -446,7 +448,7 @@ def carried(*models: Request) -> dict[str, Any]:
     }
 
 
-class SubmitPayment(StoredRequest):
+class SubmitPayment(RequestWithCard):
     """The body of payment/submit."""
 
     PATHS: ClassVar[Mapping[str, str]] = {
@@ -490,11 +492,6 @@ class SubmitPayment(StoredRequest):
         return value
 
     @property
-    def bytes_of_lines(self) -> int:
-        """Return the size of the lines of its purchases."""
-        return self.basic_tran.aux_data_input.size
-
-    @property
     def own_id(self) -> str | None:
         """Return the payment's ID that the caller chose, in upper case."""
         return self.basic_tran.id and self.basic_tran.id.upper()
@@ -519,7 +516,6 @@ class SubmitPayment(StoredRequest):
             id=payment_id,
             input_type=input_type,
             amount=basic.amount,
-            raw_request=self.raw_request,
             particulars=self._particulars(offline.offline_location or self.location),
             currency=basic.currency_id,
             acquirer=acquirer.acquirer_code,

@@ -1,7 +1,6 @@
-"""The request context (place, device, account), query strings, the Idempotency-Key, and stored requests."""
+"""The request context (place, device, account), query strings, the Idempotency-Key, and requests with a card."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
@@ -9,7 +8,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_valida
 from chalicelib import exact_json
 from chalicelib.domain.masking import Mask, mask_of, mask_value
 from chalicelib.errors import Check, Validation, invalid
-from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text, problem, validated
+from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text, validated
 from chalicelib.schemas.card import numbers_in
 
 ZoneHours = Annotated[int, Field(ge=-12, le=14)]
@@ -56,27 +55,12 @@ class Context(Request):
     current_account_id: Identifier | None = None
 
 
-MAX_RAW_REQUEST = 64 * 1024
-TOO_LONG = "The parts of the request that are kept exceed 64 KB."
-NOT_MASKED = ("Card", "Files")  # they are never stored with the request
+NOT_MASKED = ("Card", "Files")
 JSON_TEXT = "ExtTransData"
-LINES = {"aux_data_input": {"aux_data": {"purchases": {"__all__": {"title", "price", "quantity", "tax_code"}}}}}
-NOT_IN_RAW: Mapping[str, Any] = {  # never stored, or stored in fields of the record: the lines of a purchase
-    "card": True,
-    "files": True,
-    "acq_tran": {"additional_acquiring_fields"},
-    "basic_tran": LINES,
-    "basic_reverse_tran": LINES,
-}
 
 
-class StoredRequest(Context):
-    """A request that is stored with its new record, without the card and fields that may hold one."""
-
-    @property
-    def bytes_of_lines(self) -> int:
-        """Return the size of the lines of its purchases, which the record stores in a field of their own."""
-        return 0
+class RequestWithCard(Context):
+    """A request that may name a card. Its texts may repeat the card's number."""
 
     _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -88,7 +72,7 @@ class StoredRequest(Context):
         return request
 
     def with_card_number_in_card_only(self) -> Self:
-        """Return the request with its card number masked outside the card fields, because its texts are stored.
+        """Return the request with its card number masked outside the card fields, because some texts are stored.
 
         Call it after the caller is admitted. Raise VALIDATION_FAILED when a masked number does not fit its field.
         """
@@ -104,26 +88,6 @@ class StoredRequest(Context):
         if masked == kept:
             return self
         return validated(type(self), masked | {name: self._sent[name] for name in NOT_MASKED if name in self._sent})
-
-    @cached_property
-    def raw_request(self) -> str:
-        """Return the stored part of the request, as JSON text."""
-        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NOT_IN_RAW)))
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if len(self.raw_request.encode()) + self.bytes_of_lines > MAX_RAW_REQUEST:
-            raise problem(Check.TOO_LONG, TOO_LONG, self._largest_part())
-        return self
-
-    def _largest_part(self) -> str:
-        """Return the name of the largest part of the request. Purchases count to their payment or reversal."""
-        sizes: dict[str, int] = {
-            name: len(exact_json.text(part)) for name, part in exact_json.read(self.raw_request).items()
-        }
-        for name in sizes.keys() & {"BasicTran", "BasicReverseTran"}:
-            sizes[name] += self.bytes_of_lines
-        return max(sizes, key=lambda name: sizes[name])
 
 
 def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: Mask) -> dict[str, Any]:

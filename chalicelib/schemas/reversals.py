@@ -10,7 +10,7 @@ from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
 from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, Receipt
-from chalicelib.schemas.request_context import StoredRequest
+from chalicelib.schemas.request_context import RequestWithCard
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,
@@ -48,7 +48,7 @@ class BasicReverseTran(Request):
     aux_data_input: AuxDataInput | None = None
 
 
-class ReversePayment(StoredRequest):
+class ReversePayment(RequestWithCard):
     """The body of payment/reverse and payment/reversecnp."""
 
     PATHS: ClassVar[Mapping[str, str]] = {
@@ -67,12 +67,6 @@ class ReversePayment(StoredRequest):
     card: Card | None = None
 
     @property
-    def bytes_of_lines(self) -> int:
-        """Return the size of the lines of its purchases."""
-        lines = self.basic_reverse_tran.aux_data_input
-        return lines.size if lines else 0
-
-    @property
     def own_id(self) -> str | None:
         """Return the reversal's ID that the caller chose, in upper case."""
         return self.basic_reverse_tran.id and self.basic_reverse_tran.id.upper()
@@ -88,7 +82,6 @@ class ReversePayment(StoredRequest):
         return ReversalOrder(
             original_id=self.original_id,
             mode=known_mode(basic.reverse_mode),
-            raw_request=self.raw_request,
             amount=basic.amount,
             currency=basic.currency_id,
             input_type=basic.input_type,

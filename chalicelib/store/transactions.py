@@ -35,7 +35,7 @@ from chalicelib.store.table import (
 
 TABLE = "transactions"
 LATEST_REVERSAL = "#reversals_latest_id = :id, #reversals_latest_invoice = :invoice"
-NOT_LISTED = {"raw_request", "receipt_purchases", "receipt_taxes", "receipt_addresses", "receipt_withheld", "host"}
+NOT_LISTED = {"receipt_purchases", "receipt_taxes", "receipt_addresses", "receipt_withheld", "host"}
 NOT_DUE = {"due_shard": None, "due_at": None}
 
 

@@ -36,7 +36,7 @@ TAKINGS = "/api/v1/report/takings"
 
 
 def cash_payment() -> dict[str, Any]:
-    """Return the body of a cash payment whose record is about 2 KB."""
+    """Return the body of a cash payment whose record is about 1 KB."""
     return {
         "BasicTran": {
             "ID": str(uuid.uuid4()),

@@ -49,7 +49,7 @@ class Shop:
         return (self.now - timedelta(days=self.days)).date()
 
     def payments(self, number: int) -> Iterator[Transaction]:
-        """Yield payments of about 2 KB, spread evenly over the days until now."""
+        """Yield payments of about 1 KB, spread evenly over the days until now."""
         interval = timedelta(days=self.days) / number
         for index in range(number):
             agent = self.agents[index % len(self.agents)]
@@ -71,7 +71,6 @@ class Shop:
                 fingerprint="0" * 32,
                 invoice="",
                 merchant=snapshot_of(self.merchant, None),
-                raw_request="d" * 1200,
                 particulars=Particulars(description=f"Table {index % 500}, two coffees and a newspaper"),
                 result=Result(code=0, message="Approved"),
             )

@@ -1,17 +1,16 @@
 """The erasure of a payer's data: a fixed placeholder replaces it in every record, file and message of its payments.
 
-Each write is conditional on the record that was read, and repeated runs change nothing more. A family goes through
-these steps, so a killed run can be finished by another one:
+Each write requires that the record is as it was read, and repeated runs change nothing more. A killed run is finished
+by another one, which finds the marks of the first step:
 
-1. The payment is marked as begun. It still holds its addresses, which later steps look for in texts.
-2. The records of the reversals are replaced with their entries in the history, then the record of the payment. From
-   then on no request or sweep can store a copy that it read before: its conditions name the mark.
-3. Another search finds reversals that were made meanwhile. When there are none, messages, events and files follow.
-4. The payment is marked as done.
+1. The data in the records of the reversals and then of the payment is replaced, with their entries in the history, and
+   the records are marked. No request or sweep can then store a copy that it read before: its conditions name the mark.
+2. Another search finds reversals that were made meanwhile. When there are none, messages, events and files follow.
+3. The records are marked as done.
 """
 
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -44,13 +43,16 @@ from chalicelib.store import audit, drawers, events, history, linked_cards, outb
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
+    VERSION,
     AlreadyExistsError,
+    Item,
     Key,
     Write,
     attributes_of,
     commit,
-    read,
+    decode,
     read_all,
+    read_item,
     set_attributes,
     update,
     write_one,
@@ -65,8 +67,6 @@ PICTURE = Picture(  # one grey pixel
 )
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
-# Others write these.
-COMPARED = ("phase", "erasure", "pictures_signature_key", "reversals_latest_invoice", "reversals_requested_id")
 TICK = timedelta(microseconds=1)
 Touches = Callable[[str], bool]
 
@@ -78,7 +78,7 @@ class UnfinishedError(Exception):
 def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> list[Family]:
     """Return the families of a payer, and those that a killed run left unfinished."""
     is_payers = payer_records.belongs_to(merchant, address)
-    return payer_records.families(merchant, now, lambda seen: seen.is_unfinished or is_payers(seen))
+    return payer_records.families(merchant, now, lambda one: one.is_being_erased or is_payers(one))
 
 
 def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> int:
@@ -103,8 +103,8 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     ids = list(chain.from_iterable(family.ids for family in known.values()))
     _erase_around(merchant, address, ids, now)
     _store_audit(merchant, now)
-    for payment_id in known:
-        _mark(payment_id, Erasure.DONE)
+    for one in ids:
+        _mark_done(one)
     return len(ids)
 
 
@@ -136,7 +136,6 @@ def without_payer(transaction: Transaction, touches: Touches) -> Transaction:
     queued = carried.offline_queue_id
     return replace(
         transaction,
-        raw_request=ERASED_JSON,
         particulars=replace(
             carried,
             description=text(carried.description),
@@ -190,62 +189,48 @@ def changes_of(before: Any, after: Any) -> dict[str, Any]:
 
 
 def _replace_family(ids: Sequence[str], address: Address) -> None:
-    """Replace the data in the records of a payment and its reversals, the payment's last.
+    """Replace the data in the records of a payment and its reversals.
 
-    A payment with a reversal that is not among these is left for the next round.
+    The payment is the last one, because its addresses are looked for in all texts. One with a reversal that is not
+    among these is left for the next round.
     """
-    _mark(ids[0], Erasure.BEGUN)
     addresses = [address, *payer_records.addresses_of(ids)]
 
     def touches(text: str) -> bool:
         return any(one.touches(text) for one in addresses)
 
     for one in (*ids[1:], ids[0]):
-        retry_on_change(partial(_replace_record, one, ids, touches))
+        retry_on_change(partial(_replace_record, transactions.key(one), ids, touches))
 
 
-def _mark(payment_id: str, erasure: Erasure) -> None:
-    """Mark a payment as begun or done. Nothing changes if it has come further already."""
-    before = {Erasure.BEGUN: Erasure.DONE, Erasure.DONE: Erasure.REPLACED}[erasure]
-    is_first = "attribute_not_exists(#erasure) OR " if erasure is Erasure.BEGUN else ""
-    condition = f"attribute_exists(#phase) AND ({is_first}#erasure = :before)"
-    mark = update(
-        transactions.key(payment_id),
-        "SET #erasure = :erasure",
-        {"erasure": erasure, "before": before},
-        condition=condition,
-    )
-    with suppress(AlreadyExistsError):
-        write_one(mark)
-
-
-def _replace_record(transaction_id: str, known: Sequence[str], touches: Touches) -> None:
+def _replace_record(key: Key[Transaction], known: Sequence[str], touches: Touches) -> None:
     """Replace the data in a transaction and in the copies of its entry.
 
     Raise ChangedMeanwhileError when the transaction has changed since it was read.
     """
-    before = transactions.get(transaction_id)
-    if before is None or before.erasure in {Erasure.REPLACED, Erasure.DONE}:
+    item = read_item(key)
+    before = decode(Transaction, item) if item else None
+    if before is None or before.erasure or before.reversals.requested_id not in {None, *known}:
         return
-    if before.reversals.requested_id not in {None, *known}:
-        return
-    erasure = Erasure.DONE if before.is_reversal else Erasure.REPLACED
-    after = replace(without_payer(before, touches), erasure=erasure)
+    after = replace(without_payer(before, touches), erasure=Erasure.REPLACED)
     changes = changes_of(before, after)
-    condition, compared = _unchanged(before)
-    values = {**{f"new_{name}": value for name, value in changes.items()}, **compared}
-    expression = "SET " + ", ".join(f"#{name} = :new_{name}" for name in changes)
-    key, error = transactions.key(transaction_id), ChangedMeanwhileError()
-    replaced = update(key, expression, values, condition=condition, otherwise=error)
+    replaced = _change(key, item, set_attributes(changes), changes)
     commit(replaced, *history.writes_for_erasure(before, after))
 
 
-def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
-    """Return the condition that nobody else has written to a transaction since it was read, and its values."""
-    stored = {name: attributes_of(before)[name] for name in COMPARED}
-    compared = {name: value for name, value in stored.items() if value is not None}
-    conditions = [f"#{name} = :{name}" if name in compared else f"attribute_not_exists(#{name})" for name in stored]
-    return " AND ".join(conditions), compared
+def _mark_done(transaction_id: str) -> None:
+    marks = {"replaced": Erasure.REPLACED, "done": Erasure.DONE}
+    key, condition = transactions.key(transaction_id), "#erasure = :replaced"
+    with suppress(AlreadyExistsError):  # it is done already
+        write_one(update(key, "SET #erasure = :done", marks, condition=condition))
+
+
+def _change(key: Key[Any], item: Item, expression: str, values: Mapping[str, Any]) -> Write:
+    """Return the change of an item which requires that nobody has changed it since it was read."""
+    seen = {"seen": int(item[VERSION]["N"])}
+    return update(
+        key, expression, {**values, **seen}, condition=f"#{VERSION} = :seen", otherwise=ChangedMeanwhileError()
+    )
 
 
 # Messages, events, cards and files
@@ -271,7 +256,8 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
 
     Raise ChangedMeanwhileError when a sender has changed it since it was read.
     """
-    entry = read(key)
+    item = read_item(key)
+    entry = decode(Outbox, item) if item else None
     if entry is None or set(entry.to) == {ERASED}:
         return
     after = replace(entry, to=(ERASED,) * len(entry.to))
@@ -279,15 +265,7 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
         after = messages.given_up(after, now)
     changes = {name: value for name, value in changes_of(entry, after).items() if value is not None}
     removed = " REMOVE #due_at, #due_shard" if entry.due_at else ""
-    write_one(_if_due(key, entry.due_at, set_attributes(changes) + removed, changes))
-
-
-def _if_due(key: Key[Any], due_at: datetime | None, expression: str, values: dict[str, Any]) -> Write:
-    """Return a change of a message or a delivery that is still due at this time, or still finished (None)."""
-    unchanged = "#due_at = :read_due_at" if due_at else "attribute_not_exists(#due_at)"
-    condition = f"attribute_exists(#{next(iter(key.key))}) AND {unchanged}"
-    compared = {"read_due_at": due_at} if due_at else {}
-    return update(key, expression, {**values, **compared}, condition=condition, otherwise=ChangedMeanwhileError())
+    write_one(_change(key, item, set_attributes(changes) + removed, changes))
 
 
 def _erase_event(event: Event, now: datetime) -> None:
@@ -322,14 +300,15 @@ def _erase_answers(key: Key[Delivery]) -> None:
 
     Raise ChangedMeanwhileError when an attempt has changed it since it was read.
     """
-    before = read(key)
-    if before is None:
+    item = read_item(key)
+    if not item:
         return
+    before = decode(Delivery, item)
     made = tuple(replace(one, answer=one.answer and ERASED) for one in before.made)
     due_at = before.due_at and before.due_at + TICK  # the attempt in progress holds it under the earlier time
     changes = changes_of(before, replace(before, made=made, due_at=due_at))
     if changes:
-        write_one(_if_due(key, before.due_at, set_attributes(changes), changes))
+        write_one(_change(key, item, set_attributes(changes), changes))
 
 
 def _store_picture() -> None:

@@ -194,7 +194,7 @@ def _document(merchant: Merchant, address: Address, found: list[Family], now: da
 
 def _exported(record: Transaction) -> dict[str, Any]:
     item = {name: value for name, value in encode(record).items() if name not in NOT_EXPORTED}
-    exported = {**_plain(item), "raw_request": payer_records.read_json(record.raw_request)}
+    exported = _plain(item)
     if pictures := payer_records.pictures_of(record.id):
         exported["files"] = [{"name": one.name, "version": one.version, "base64": _content_of(one)} for one in pictures]
     return exported

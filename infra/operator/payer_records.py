@@ -1,23 +1,22 @@
 """The stored data of a payer in one merchant: its address, its transactions, and the records and files around them.
 
-A payment belongs to a payer if one of its addresses, or a text in its stored request, is the payer's address. So does
-one whose receipt was sent to this address later. A payment and its reversals are one family. The search reads every
-transaction of the merchant and every stored message of the stage, because no index holds addresses.
+A payment belongs to a payer if one of its addresses is the payer's, or one of its texts names it. So does one whose
+receipt was sent to this address later. A payment and its reversals are one family. The search reads every transaction
+of the merchant and every stored message of the stage, because no index holds addresses.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 import phonenumbers
 
-from chalicelib import exact_json, phone_numbers
+from chalicelib import phone_numbers
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
@@ -28,13 +27,13 @@ from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.payment import OFFLINE_FOR
-from chalicelib.domain.transaction import ERASED, Erasure, Purchase, ReceiptAddresses, Transaction
+from chalicelib.domain.transaction import ERASED, Transaction
 from chalicelib.gateways import create
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
 from chalicelib.store import drawers, events, history, linked_cards, outbox, transactions
-from chalicelib.store.table import BATCH, Key, decode, read_all, table_name, value_of
+from chalicelib.store.table import BATCH, decode, read_all, table_name, value_of
 from infra.operator import items
 
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
@@ -84,40 +83,25 @@ def of_phone(text: str, country_code: str | None) -> Address | None:
     return Address(number.e164) if number else None
 
 
-class SeenTransaction(Record):
-    """The fields of a stored transaction that decide whether it is a payer's. Each is stored under its own name."""
-
-    id: str
-    raw_request: str
-    original_id: str | None = None
-    erasure: Erasure | None = None
-    particulars_receipt_email: str | None = None
-    particulars_receipt_phone: str | None = None
-    receipt_addresses: ReceiptAddresses | None = None
-    receipt_purchases: tuple[Purchase, ...] = ()
-
-    @property
-    def addresses(self) -> set[str]:
-        """Return the addresses of its receipts, also those that the daily limits withheld."""
-        sent = self.receipt_addresses.all if self.receipt_addresses else ()
-        wished = (self.particulars_receipt_email, self.particulars_receipt_phone)
-        return {one for one in (*wished, *sent, *_requested(self.raw_request)) if one}
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Return whether an erasure began and did not end."""
-        return self.erasure not in {None, Erasure.DONE}
-
-    def names(self, address: Address) -> bool:
-        """Return whether it has this address, or a text of its request names it."""
-        texts = chain(
-            texts_in(read_json(self.raw_request)),
-            (text for line in self.receipt_purchases for text in (line.title, *line.tax_codes)),
-        )
-        return any(map(address.equals, self.addresses)) or any(map(address.stands_in, texts))
+def addresses_in(transaction: Transaction) -> set[str]:
+    """Return the addresses of a transaction's receipts."""
+    carried, receipt = transaction.particulars, transaction.receipt.addresses
+    return {one for one in (carried.receipt_email, carried.receipt_phone, *(receipt.all if receipt else ())) if one}
 
 
-ATTRIBUTES = tuple(one.name for one in fields(SeenTransaction))
+def names(transaction: Transaction, address: Address) -> bool:
+    """Return whether a transaction has an address, or a text of it names the address."""
+    texts = filter(None, _texts_of_request(transaction))
+    return any(map(address.equals, addresses_in(transaction))) or any(map(address.stands_in, texts))
+
+
+def _texts_of_request(transaction: Transaction) -> Iterator[str | None]:
+    carried, taxes = transaction.particulars, transaction.receipt.taxes
+    yield from (carried.description, carried.client_product_code, carried.ext_id, carried.ext_tran_data)
+    yield str(carried.offline_queue_id or "")
+    yield from (taxes.scheme, *taxes.codes) if taxes else ()
+    for line in transaction.receipt.purchases:
+        yield from (line.title, *line.tax_codes)
 
 
 class Family(Record):
@@ -127,25 +111,23 @@ class Family(Record):
     is_new: bool  # at least one of them still holds data of the payer
 
 
-def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransaction], bool]) -> list[Family]:
+def families(merchant: Merchant, now: datetime, is_wanted: Callable[[Transaction], bool]) -> list[Family]:
     """Return the families of a merchant with at least one wanted transaction. Every read is strong."""
     reversals: defaultdict[str, list[str]] = defaultdict(list)
-    erasures: dict[str, Erasure | None] = {}
+    erased: set[str] = set()
     wanted: dict[str, None] = {}
-    for seen in _transactions(merchant, now):
-        root = seen.original_id or seen.id
-        if seen.original_id:
-            reversals[root].append(seen.id)
-        if seen.original_id or seen.erasure:
-            erasures[seen.id] = seen.erasure
-        if is_wanted(seen):
+    for one in _transactions(merchant, now):
+        root = one.original.id or one.id
+        if one.is_reversal:
+            reversals[root].append(one.id)
+        if one.erasure:
+            erased.add(one.id)
+        if is_wanted(one):
             wanted[root] = None
-    found = [(root, *reversals[root]) for root in wanted]
-    unreplaced = {None, Erasure.BEGUN}
-    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids)) for ids in found]
+    return [Family(ids := (root, *reversals[root]), not erased.issuperset(ids)) for root in wanted]
 
 
-def _transactions(merchant: Merchant, now: datetime) -> Iterator[SeenTransaction]:
+def _transactions(merchant: Merchant, now: datetime) -> Iterator[Transaction]:
     first, last = _first_day(merchant), business_day(now + AHEAD, merchant.gmt)
     stretch = history.Stretch(
         merchant.id, None, datetime.combine(first, time.min), datetime.combine(last + timedelta(days=1), time.min)
@@ -153,12 +135,12 @@ def _transactions(merchant: Merchant, now: datetime) -> Iterator[SeenTransaction
     ids = (entry.id for entry in history.between(stretch, HistoryFilter()))
     with ThreadPoolExecutor(THREADS) as pool:
         while some := list(islice(ids, BATCH * THREADS)):
-            for records in pool.map(_seen, _batches(some)):
+            for records in pool.map(_records, _batches(some)):
                 yield from filter(None, records)
 
 
-def _seen(ids: list[str]) -> list[SeenTransaction | None]:
-    return read_all([Key(transactions.TABLE, SeenTransaction, {"id": one}) for one in ids], ATTRIBUTES)
+def _records(ids: Iterable[str]) -> list[Transaction | None]:
+    return read_all([transactions.key(one) for one in ids])
 
 
 def _batches(ids: list[str]) -> Iterable[list[str]]:
@@ -170,44 +152,18 @@ def _first_day(merchant: Merchant) -> date:
     return business_day(merchant.created_at - OFFLINE_FOR - timedelta(days=1), merchant.gmt)
 
 
-def _requested(details: str) -> Iterator[str]:
-    """Yield the addresses in a stored request."""
-    request = read_json(details)
-    receipt = request.get("Receipt") if isinstance(request, dict) else None
-    if isinstance(receipt, dict):
-        yield from texts_in([receipt.get(name) for name in ("Email", "Emails", "Phone", "Phones")])
-
-
-def read_json(text: str) -> Any:
-    """Return the value of a JSON text, or the text itself if it is none."""
-    try:
-        return exact_json.read(text)
-    except ValueError:
-        return text
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(inner)
-
-
 def addresses_of(ids: Iterable[str]) -> list[Address]:
     """Return the addresses of the receipts of these transactions."""
-    seen = filter(None, _seen(list(ids)))
-    found = {one for transaction in seen for one in transaction.addresses if one != ERASED}
+    found = {one for record in filter(None, _records(ids)) for one in addresses_in(record) if one != ERASED}
     return [one for text in sorted(found) if (one := of_email(text) or of_phone(text, None))]
 
 
-def belongs_to(merchant: Merchant, address: Address) -> Callable[[SeenTransaction], bool]:
+def belongs_to(merchant: Merchant, address: Address) -> Callable[[Transaction], bool]:
     """Return whether a transaction of the merchant is a payer's, also because of a receipt that was sent later."""
     received = {
         message.transaction_id for message in _messages(merchant) if any(address.equals(one) for one in message.to)
     }
-    return lambda seen: seen.id in received or seen.names(address)
+    return lambda one: one.id in received or names(one, address)
 
 
 def messages_of(merchant: Merchant, ids: Iterable[str]) -> list[Outbox]:

@@ -58,7 +58,8 @@ def test_the_number_is_stored_nowhere_but_masked(stage: str, changes: dict[str, 
     assert STEADY not in reply.text
     assert stored.particulars.description == f"card {MASKED}, order 9876543210987654"
     assert "secret of the acquirer" not in item
-    assert json.loads(stored.raw_request)["BasicTran"]["ServiceID"] == MASKED
+    assert stored.particulars.client_product_code == MASKED
+    assert stored.receipt.purchases[0].title == f"Gift for {MASKED}"
 
 
 GROUPED = " ".join(STEADY[at : at + 4] for at in range(0, 16, 4))

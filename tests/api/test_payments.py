@@ -17,7 +17,6 @@ from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_acco
 from tests.support.cards import a_card_body
 from tests.support.http import OTHER_TILL, Reply, get, post
 from tests.support.intercepted_calls import counting
-from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
@@ -204,21 +203,6 @@ def test_the_phone_of_the_agent_is_shown_as_in_the_agent_itself(stage: str, phon
     pos = get(stage, f"/api/v1/merchant/{merchant.id}/pos/{till.agent.id}", login).body["Pos"]
 
     assert paid["Transaction"]["TransPos"]["Phone"] == pos["Phone"] == phone
-
-
-def test_what_is_sent_beside_the_payment_is_kept_with_it(stage: str) -> None:
-    paid = post(stage, SUBMIT, with_id(WHOLE_BODY)).body
-    details = json.loads(stored_transaction(paid["TransactionID"]).raw_request, parse_float=Decimal)
-    [purchase] = details["BasicTran"]["AuxDataInput"]["AuxData"].pop("Purchases")
-    [sent] = WHOLE_BODY["BasicTran"]["AuxDataInput"]["AuxData"]["Purchases"]
-
-    assert purchase == {"Tags": sent["Tags"]}  # the record has the rest of the line in a field of its own
-    assert details["BasicTran"]["AuxDataInput"] == {"AuxData": {}}
-    assert details["BasicTran"]["CPFData"] == WHOLE_BODY["BasicTran"]["CPFData"]
-    assert details["TaxesModel"] == WHOLE_BODY["TaxesModel"]
-    assert details["DeviceInfo"] == WHOLE_BODY["DeviceInfo"]
-    stored = {name: one for name, one in WHOLE_BODY["AcqTran"].items() if name != "AdditionalAcquiringFields"}
-    assert details["AcqTran"] == stored  # what is meant for the acquirer alone is not stored
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_no_sequence_of_reversals_gives_back_more_than_was_paid(amounts: list[in
     given_back = 0
 
     for amount_minor in amounts:
-        order = ReversalOrder(payment.id, ReverseMode.RETURN, "{}", amount=Decimal(amount_minor) / 100)
+        order = ReversalOrder(payment.id, ReverseMode.RETURN, amount=Decimal(amount_minor) / 100)
         with suppress(ServiceError):
             given_back += decide(order, payment, NOW)
             payment = a_payment(

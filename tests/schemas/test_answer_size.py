@@ -81,7 +81,7 @@ def test_what_is_accepted_fits_and_so_does_each_return_of_it(payment: Transactio
     assert fits(payment)
 
     for description in (None, reason):
-        order = ReversalOrder(payment.id, ReverseMode.RETURN, "{}", description=description, receipt_email="e" * 254)
+        order = ReversalOrder(payment.id, ReverseMode.RETURN, description=description, receipt_email="e" * 254)
         returned = begun_return(order, payment)
         if returned:
             assert fits(altered(returned, invoice="260314.1234567.1234", pictures=payment.pictures))

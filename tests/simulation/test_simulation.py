@@ -63,7 +63,7 @@ def test_a_planted_defect_is_found_and_told_in_few_lines_and_again_the_same(tmp_
 
 
 def test_a_cvv2_is_found_in_a_text_within_a_text() -> None:
-    stored, masked = ({"raw_request": {"S": json.dumps({"CVV2": value})}} for value in ("123", "***"))
+    stored, masked = ({"description": {"S": json.dumps({"CVV2": value})}} for value in ("123", "***"))
 
     assert CVV2.search(repr(stored))
     assert not CVV2.search(repr(masked))

@@ -312,7 +312,6 @@ def test_an_attribute_has_the_name_of_its_field_after_that_of_its_group() -> Non
     item = encode(a_payment(ext_id="A-1", original_id="A"))
 
     assert item["agent"]["M"]["id"] == {"N": "17"}
-    assert item["raw_request"] == {"S": "{}"}
     assert item["particulars_ext_id"] == {"S": "A-1"}
     assert item["original_id"] == {"S": "A"}
     assert not {"ext_id", "particulars", "original"} & item.keys()

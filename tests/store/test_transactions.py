@@ -128,7 +128,7 @@ def test_no_write_that_read_a_payment_before_its_erasure_began_is_made() -> None
     payment = recorded()
     returning = requested(payment, 300)
     stale = stored_transaction(payment.id)
-    write_one(update(transactions.key(payment.id), "SET #erasure = :erasure", {"erasure": Erasure.BEGUN}))
+    write_one(update(transactions.key(payment.id), "SET #erasure = :erasure", {"erasure": Erasure.REPLACED}))
     done, declined = (replace(returning, phase=phase) for phase in (Phase.REVERSAL_APPROVED, Phase.DECLINED))
     before = amounts(payment)
 

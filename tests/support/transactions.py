@@ -49,7 +49,6 @@ def a_payment(**changes: Any) -> Transaction:
         "fingerprint": "f",
         "invoice": "260314000001",
         "merchant": MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27 82 987 6543"),
-        "raw_request": "{}",
         "result": Result(code=0, message="Approved"),
     }
     return altered(Transaction(**facts), **changes)
@@ -75,7 +74,6 @@ def an_order(**changes: Any) -> PaymentOrder:
         "amount": Decimal("12.30"),
         "currency": "ZAR",
         "acquirer": "CASH",
-        "raw_request": "{}",
     }
     names = {field.name for field in fields(Particulars)} & changes.keys()
     particulars = Particulars(**{name: changes.pop(name) for name in names})

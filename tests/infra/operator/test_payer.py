@@ -309,7 +309,7 @@ def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixt
     document: dict[str, Any] = json.loads(printed)
     assert {one["id"] for one in document["transactions"]} >= {one.id for one in made}
     assert all(text in printed.lower() for text in payer.planted)
-    assert document["transactions"][0]["raw_request"]["Receipt"]["Email"] == payer.email
+    assert document["transactions"][0]["particulars_receipt_email"] == payer.email
     assert [len(one["files"]) for one in document["transactions"] if "files" in one] == [1, 1]
     assert document["messages"]
     assert document["answers_of_webhooks"]
