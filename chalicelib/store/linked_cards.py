@@ -44,8 +44,8 @@ def of_agent(agent_id: int) -> list[LinkedCard]:
 
 def check_usable(card_id: int, agent_id: int) -> Write:
     """Return a check, for the transaction of a new payment, that the card can still pay. It raises 566 otherwise."""
-    condition = "#account_id = :agent AND #state = :active AND #status = :verified AND #deleted = :no"
-    values = {"agent": agent_id, "active": CARD_ACTIVE, "verified": VERIFIED, "no": False}
+    condition = "#account_id = :agent AND #state = :active AND #status = :verified AND attribute_not_exists(#deleted)"
+    values = {"agent": agent_id, "active": CARD_ACTIVE, "verified": VERIFIED}
     return check(key(card_id), condition, values, ServiceError(ErrorCode.CARD_NOT_FOUND))
 
 

@@ -70,8 +70,23 @@ def _attributes(record: type) -> list[tuple[str, str | None, str]]:
 
 
 def encode(record: Any) -> dict[str, Value]:
-    """Return the item of a record. A field that is None or empty is not written, and is read as its default."""
-    return {name: value_of(value) for name, value in attributes_of(record).items() if not _is_empty(value)}
+    """Return the item of a record, without its empty fields, and without Booleans and texts that are the default."""
+    defaults = _defaults(type(record))  # type: ignore[arg-type]  # a class is hashable
+    return {
+        name: value_of(value)
+        for name, value in attributes_of(record).items()
+        if not _is_empty(value) and (name not in defaults or value != defaults[name])
+    }
+
+
+@cache
+def _defaults(record: type) -> dict[str, bool | str]:
+    """Return the Booleans and texts that are defaults, each under the name of its attribute."""
+    owners: dict[str | None, Any] = {None: record}
+    owners |= {one.name: one.default_factory for one in fields(record) if one.metadata.get("inline")}
+    of_owner = {group: {one.name: one.default for one in fields(owner)} for group, owner in owners.items()}
+    defaults: dict[str, Any] = {attribute: of_owner[group][name] for attribute, group, name in _attributes(record)}
+    return {attribute: default for attribute, default in defaults.items() if type(default) in {bool, str}}
 
 
 def _is_empty(value: Any) -> bool:
