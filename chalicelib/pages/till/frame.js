@@ -129,7 +129,7 @@ const KNOWN = "payments.till.mayLose"; // that the browser may delete sales was 
 function Footer({ state }) {
   const [isKnown, setKnown] = useState(Boolean(localStorage.getItem(KNOWN)));
   const sold = currencyOf(state);
-  const mayLose = !isKnown && !state.isPersistent && state.features?.Offline && sold.currency && sold.digits !== undefined;
+  const mayLose = !isKnown && !state.isPersistent && state.features?.Offline && sold.currency;
   const known = () => {
     localStorage.setItem(KNOWN, "1");
     setKnown(true);

@@ -17,7 +17,7 @@ const MANY = 12; // items, from which on the groups are offered
 // The items that can be sold here: a terminal with another currency than the list's sells amounts.
 export function itemsOf({ prices, listCurrency, ...state }) {
   const { currency, digits } = currencyOf(state);
-  const isUsable = digits !== undefined && prices?.merchant === state.session.me.ClientID && (listCurrency ?? currency) === currency;
+  const isUsable = prices?.merchant === state.session.me.ClientID && (listCurrency ?? currency) === currency;
   return isUsable ? sellable(prices.items, digits) : [];
 }
 

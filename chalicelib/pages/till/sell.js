@@ -104,7 +104,6 @@ export function Sell({ state, route }) {
   useLayoutEffect(leavePayment);
   if (state.session.me.IsSystemUser) return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
   if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
-  if (digits === undefined) return html`<p class="loading" role="status">${state.isOnline ? texts.loading : texts.onlyOnline}</p>`; // an earlier version did not store it
 
   const items = itemsOf(state);
   if (["items", "amount"].includes(route.view)) entry = route.view;
