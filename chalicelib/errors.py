@@ -45,7 +45,6 @@ class ErrorCode(Enum):
     OUTCOME_UNKNOWN = (310, 200, "The outcome is not known yet: ask for the status.")
     KIND_NOT_ENABLED = (311, 403, "This kind of payment is not enabled for the agent.")
     KIND_NOT_SUPPORTED = (312, 400, "This kind of operation is not supported.")
-    TOO_MANY_WRONG_CARDS = (313, 409, "Too many wrong cards were named for this payment.")
     PRICE_LIST_CHANGED = (314, 409, "The price list was changed meanwhile: load it again.")
     NO_USABLE_TERMINAL = (315, 409, "The agent has no terminal that may take payments.")
 

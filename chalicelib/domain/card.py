@@ -5,13 +5,13 @@ The number, CVV2, track and TLV are Secrets from the first line to the acquirer.
 
 import calendar
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
 from chalicelib.domain import emv
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardDetails, EmvData, InputType, Transaction
+from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from chalicelib.errors import Check, Finding
 from chalicelib.record import Record
 
@@ -131,18 +131,6 @@ def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
     """Return whether this agent may pay with the card."""
     standing = (card.account_id, card.state, card.status, card.deleted)
     return standing == (agent_id, CARD_ACTIVE, VERIFIED, False) and not is_expired(card.details.exp, today)
-
-
-def is_another(payment: Transaction, digests: Collection[str], linked_id: int | None) -> bool:
-    """Return whether a request names another card than the payment's: by the digests of its number, or a linked ID.
-
-    A request without a readable card has neither.
-    """
-    if not digests and linked_id is None:
-        return False
-    if payment.input_type is InputType.LINKED_CARD:
-        return linked_id != payment.card_entry.linked_id
-    return bool(digests) and payment.card_entry.digest not in digests
 
 
 def brand_of(pan: str) -> str | None:

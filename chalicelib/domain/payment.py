@@ -4,7 +4,7 @@ The module calls nothing but the given function, by which an acquirer refuses a 
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -54,9 +54,6 @@ class PaymentOrder(Record):
     id: str  # in upper case; "" until one is chosen
     input_type: InputType
     amount: Decimal
-    card_identity: str = ""  # distinguishes cards without showing them; see `fingerprint`
-    earlier_identities: tuple[str, ...] = ()  # of its card, under other digest keys
-    forms: Callable[[Iterable[str]], Collection[str]] = frozenset  # in which a fingerprint may be stored
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
@@ -80,11 +77,6 @@ class PaymentOrder(Record):
     allow_swipe_over_chip: bool = False
     additional_fields: str | None = None
 
-    @property
-    def names_card(self) -> bool:
-        """Return whether it names a card, readable or not."""
-        return self.card is not None or self.linked_card_id is not None or bool(self.card_findings)
-
     def repeats(self, stored: Transaction, agent_id: int) -> bool:
         """Return whether it has the content of a stored payment.
 
@@ -93,9 +85,9 @@ class PaymentOrder(Record):
         currency, acquirer = stored.currency.code, stored.acquirer
         if self.currency not in (None, currency) or self.acquirer not in (None, acquirer):
             return False
-        spellings = product((currency, None), (acquirer, None), (self.card_identity, *self.earlier_identities))
-        equal = (replace(self, currency=one, acquirer=other, card_identity=card) for one, other, card in spellings)
-        return stored.fingerprint in self.forms(fingerprint(order, agent_id) for order in equal)
+        spellings = product((currency, None), (acquirer, None))
+        equal = (replace(self, currency=one, acquirer=other) for one, other in spellings)
+        return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
 
 
 class Till(Record):
@@ -119,22 +111,23 @@ def fingerprint_of(*content: object) -> str:
 
 
 def fingerprint(order: PaymentOrder, agent_id: int) -> str:
-    """Return the fingerprint of a payment. It covers the business content, not the device or the time.
-
-    The order's `card_identity` is a keyed digest of the card's number, or the ID of a linked card. The mark of the
-    digest's key ("2.") begins the fingerprint.
-    """
-    content = (
+    """Return the fingerprint of a payment. It covers the business content, not the device or the time."""
+    return fingerprint_of(
         agent_id,
         money.canonical(order.amount),
         order.currency or "",
         int(order.input_type),
         order.acquirer or "",
         order.particulars.ext_id or "",
-        order.card_identity,
+        _card_of(order),
     )
-    mark, dot, _ = order.card_identity.rpartition(".")
-    return f"{mark}{dot}{fingerprint_of(*content)}"
+
+
+def _card_of(order: PaymentOrder) -> str:
+    """Return the masked number and the expiry of the card, or the ID of a linked card."""
+    if order.card is not None:
+        return f"{order.card.details.masked} {order.card.details.exp}"
+    return "" if order.linked_card_id is None else f"linked:{order.linked_card_id}"
 
 
 def features_off(order: PaymentOrder, agent: Agent, merchant: Merchant) -> list[str]:

@@ -83,13 +83,7 @@ def check_can_take_payments(agent: Agent) -> None:
 def check_can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse to show a payment of `agent_id` to a colleague without the right to see or reverse it."""
     _check_same_merchant(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
-    _check_allowed(can_see_transaction(agent, client_id, agent_id))
-
-
-def can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> bool:
-    """Return whether the agent may see a payment of `agent_id`."""
-    is_own_merchants = agent.is_system_user or agent.client_id == client_id
-    return is_own_merchants and (can_see_merchant_history(agent) or _can_reverse(agent, agent_id))
+    _check_allowed(can_see_merchant_history(agent) or _can_reverse(agent, agent_id))
 
 
 def history_scope(agent: Agent, account: Agent | None) -> tuple[int, int | None]:

@@ -4,7 +4,7 @@ The module also checks the card of a reversal and recognises repeated requests. 
 """
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,7 +13,7 @@ from enum import IntEnum
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
-from chalicelib.domain.card import READERS, CardData, CardInput, Findings, is_another, read
+from chalicelib.domain.card import READERS, CardData, CardInput, Findings, read
 from chalicelib.domain.money import canonical, from_minor, rounded
 from chalicelib.domain.payment import (
     APPROVED_TEXT,
@@ -25,7 +25,6 @@ from chalicelib.domain.payment import (
 )
 from chalicelib.domain.phases import FAILED, MONEY_TAKEN, Phase
 from chalicelib.domain.returned_lines import ReturnedLines, match
-from chalicelib.domain.secret import Secret
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, share_of, taxes_of
 from chalicelib.domain.transaction import (
     ERASED,
@@ -215,7 +214,6 @@ def offers(original: Transaction, now: datetime) -> Offers:
     )
 
 
-Digests = Callable[[Secret], Collection[str]]  # of a card number, in every form that the payment may have
 OTHER_CARD = "It is not the card of the payment."
 
 
@@ -237,19 +235,16 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
 
 
 class CheckedCard(Record):
-    """The card of a reversal for the acquirer, the findings about it, and whether it is not the payment's card."""
+    """The card of a reversal for the acquirer, and the findings about it."""
 
     card: CardData | None = None
     findings: Findings = ()
-    is_other: bool = False
 
 
-def check_card(
-    sent: SentCard | None, original: Transaction, digests: Digests, *, input_type: int | None = None
-) -> CheckedCard:
-    """Return the card of a reversal, read as in a payment. It may have expired since.
+def check_card(sent: SentCard | None, original: Transaction, *, input_type: int | None = None) -> CheckedCard:
+    """Return the card of a reversal, read as in a payment. It must have the payment's masked number.
 
-    `input_type` is the InputType of the reversal.
+    Its expiry is not judged: the acquirer decides. `input_type` is the InputType of the reversal.
     """
     if sent is None:
         return CheckedCard()
@@ -266,22 +261,20 @@ def check_card(
         findings += (Finding("linked_card_id", Check.CONTRADICTION, message),)
     if card is None:
         return CheckedCard(findings=findings)
-    is_other = is_another(original, digests(card.pan), None)
-    if is_other:
+    if card.details.masked != original.card.masked:
         findings += (_other(_number_field(way)),)
-    return CheckedCard(card, findings, is_other)
+    return CheckedCard(card, findings)
 
 
 def _check_linked(sent: SentCard, original: Transaction) -> CheckedCard:
     """Return the card of a linked-card payment, which only its ID may name."""
     findings = check_input_mode(sent.input_mode, BY_LINK)
-    is_other = sent.linked_card_id != original.card_entry.linked_id
-    if is_other:
+    if sent.linked_card_id != original.card_entry.linked_id:
         findings += (_other("linked_card_id"),)
     if sent.data is not None:
         name = "card.pan" if sent.data.pan else "card.reader_data" if sent.data.reader_data else "card.exp"
         findings += (Finding(name, Check.CONTRADICTION, "The payment was made with a linked card."),)
-    return CheckedCard(None, findings, is_other)
+    return CheckedCard(None, findings)
 
 
 def _number_field(input_type: InputType) -> str:
@@ -452,7 +445,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         tax_amounts=taxes,
         tax_invoice=original.is_invoiced if original.tax_amounts else None,
         reversals=Reversals(),
-        card_entry=replace(original.card_entry, digest=None),
         amount_cash_got_minor=None,
         date=None,
         pictures=Pictures(),

@@ -256,10 +256,9 @@ class ReceiptContent(Record):
 
 
 class CardEntry(Record):
-    """The way the card was entered. `digest` is a keyed digest of its number, used only for this payment."""
+    """The way the card was entered."""
 
     linked_id: int | None = None
-    digest: str | None = None
     emv: EmvData | None = None
 
 

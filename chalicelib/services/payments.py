@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.domain import acquirer_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.card import LinkedCard, is_another
+from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Terminal
@@ -17,10 +17,9 @@ from chalicelib.domain.transaction import KINDS, Transaction, Warned
 from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.gateways.secrets import card_digest, card_digests, card_identities, in_every_form
 from chalicelib.log import log
 from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment
-from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
+from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.message_numbers import identify_payment
@@ -46,7 +45,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
-    order = identified(body.with_card_number_in_card_only().to_domain(payment_id))
+    order = body.with_card_number_in_card_only().to_domain(payment_id)
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
@@ -70,16 +69,6 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
     if body.linked_card_id is not None:
         keys.append(linked_cards.key(body.linked_card_id))
     return keys if body.offline.invoice else keys + receipt_numbers.keys(caller, now)
-
-
-def identified(order: PaymentOrder) -> PaymentOrder:
-    """Return the order with the identity of its card."""
-    if order.card is not None:
-        identity, *earlier = card_identities(order.card.pan)
-        return replace(order, card_identity=identity, earlier_identities=tuple(earlier), forms=in_every_form)
-    if order.linked_card_id is not None:
-        return replace(order, card_identity=f"linked:{order.linked_card_id}")
-    return order
 
 
 def _terminal_in(loaded: Admitted) -> Terminal | None:
@@ -186,11 +175,7 @@ def begin_by_card(
     transaction, request = with_card(
         order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
     )
-    digest = card_digest(transaction.id, order.card.pan) if order.card else None
-    transaction = replace(
-        transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
-    )
-    transaction = identify_payment(transaction, till.terminal)
+    transaction = identify_payment(replace(transaction, auto_cancel_id=new_guid()), till.terminal)
     return transaction, replace(request, message=acquirer_messages.message_of(transaction))
 
 
@@ -204,13 +189,8 @@ def _replay(
 ) -> tuple[Transaction, bool]:
     """Return the stored payment and whether the request is a pure replay: it brings no owed signature.
 
-    Refuse an unreadable card, because it cannot be compared with the stored one. A caller that may not see the payment
-    learns nothing about its card, because its agent is another one.
+    Refuse an unreadable card, because it cannot be compared with the stored one.
     """
-    agent = loaded.agent
-    if order.names_card and permissions.can_see_transaction(agent, stored.client_id, stored.agent.id):
-        digests = card_digests(stored.id, order.card.pan) if order.card else ()
-        wrong_cards.count(stored, agent, now, is_wrong=is_another(stored, digests, order.linked_card_id))
     if order.card_findings:
         raise invalid(*order.card_findings)
     return idempotency.add_signature(replay(stored, _repeatable(order, loaded), now), files, now)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 
 from chalicelib.domain import acquirer_messages, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
@@ -16,10 +16,9 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.gateways.secrets import card_digests
 from chalicelib.record import Record
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import outcomes, wrong_cards
+from chalicelib.services import outcomes
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.idempotency import Repeatable, answer_again, replay, replay_first
 from chalicelib.services.message_numbers import identify_reversal
@@ -48,9 +47,7 @@ def reverse(
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = body.with_card_number_in_card_only().to_domain(endpoint)
     order = reversal.with_amount_of_lines(order, original)
-    card = check_card(order.card, original, partial(card_digests, original.id), input_type=order.input_type)
-    if order.card is not None:
-        wrong_cards.count(original, loaded.agent, now, is_wrong=card.is_other)
+    card = check_card(order.card, original, input_type=order.input_type)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
         return replay(stored, Repeatable(order, loaded.agent.id, original.currency), now), True
 

@@ -240,7 +240,7 @@ def put_price_list(agent: Agent, now: datetime) -> None:
 def take(body: dict[str, Any], place: OpenTill, at: datetime) -> tuple[Transaction, SandboxRecord | None]:
     """Return the payment from a request at that time, as the service decides it, and the sandbox's record of a card."""
     requested = SubmitPayment.model_validate(body)
-    order = payments.identified(requested.to_domain(requested.own_id or ""))
+    order = requested.to_domain(requested.own_id or "")
     if KINDS[order.input_type].acquirer:
         return payment.without_acquirer(order, place.till, at), None
     transaction, request = payments.begin_by_card(order, place.till, None, at)

@@ -41,8 +41,7 @@ from chalicelib.store import agents, audit, due_index, transactions
 from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
-from infra.operator import digest_key, stage, stage_secret
-from infra.operator.digest_key import rotate_digest_command
+from infra.operator import stage, stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.reconcile import HEADER, reconcile_command
 from infra.operator.smoke_merchant import smoke_merchant_command
@@ -110,7 +109,7 @@ def _read_secret(prompt: str) -> Secret:
 
 
 def _show_secrets_command(_: argparse.Namespace) -> None:
-    print("\n".join([*stage_secret.described(), digest_key.described()]))
+    print("\n".join(stage_secret.described()))
 
 
 def _rotate_signing_command(options: argparse.Namespace) -> None:
@@ -276,11 +275,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--certificate": {"required": True, "type": Path, "help": "PEM file"},
             "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
         },
-    ),
-    "rotate-digest": (
-        "make a new digest key, and the stored digests again with it",
-        rotate_digest_command,
-        {"--again": {"action": "store_true", "help": "make another key within a day of the last one"}},
     ),
     "undo-secret": (
         "return to the secrets before the latest change",

@@ -168,9 +168,9 @@ def described() -> list[str]:
     if CERTIFICATE in content:
         notes[CERTIFICATE] = f"; the certificate expires on {_expiry(content[CERTIFICATE]['certificate'])}"
     lines = []
+    if DIGEST_KEY not in content:
+        lines.append(f"{DIGEST_KEY:<24} IS MISSING: no secret key or session works")
     for name in _parts(content):
-        if name == DIGEST_KEY:
-            continue  # it has a line of its own: `digest_key.described`
         when = f"changed {changed[name]}" if name in changed else "never changed by a command"
         lines.append(f"{name:<24} {when}{notes.get(name, '')}")
     return lines

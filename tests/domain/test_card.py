@@ -10,7 +10,6 @@ from chalicelib.domain.card import (
     CardInput,
     brand_of,
     has_check_digit,
-    is_another,
     is_expired,
     is_usable,
     read,
@@ -18,7 +17,7 @@ from chalicelib.domain.card import (
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from tests.support.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, a_linked_card, an_input, chip_data
-from tests.support.transactions import NOW, a_payment
+from tests.support.transactions import NOW
 
 BRANDS = {
     "4222222222222": "VISA",
@@ -206,24 +205,3 @@ def test_an_expired_card_is_found_where_its_expiry_was_read() -> None:
 def test_an_agent_pays_with_its_own_verified_card_and_with_no_other(changes: dict[str, Any]) -> None:
     assert is_usable(a_linked_card(), 17, NOW.date())
     assert not is_usable(a_linked_card(**changes), 17, NOW.date())
-
-
-NAMED: list[tuple[str | None, int | None, str]] = [
-    ("own", None, "the payment by its link"),
-    ("other", None, "both payments"),
-    (None, 17, "no payment"),  # nobody can compare a linked card with a number
-    (None, 18, "the payment by its link"),
-    (None, None, "no payment"),  # an unreadable card
-]
-
-
-@pytest.mark.parametrize(("digest", "linked_id", "is_wrong_for"), NAMED)
-def test_a_card_is_another_by_the_digest_of_its_number_or_by_its_link(
-    digest: str | None, linked_id: int | None, is_wrong_for: str
-) -> None:
-    digests = (digest, "earlier") if digest else ()
-    by_number = a_payment(input_type=InputType.CHIP, card_entry_digest="own")
-    by_link = a_payment(input_type=InputType.LINKED_CARD, linked_id=17)
-
-    assert is_another(by_number, digests, linked_id) is (is_wrong_for == "both payments")
-    assert is_another(by_link, digests, linked_id) is (is_wrong_for != "no payment")

@@ -23,7 +23,7 @@ STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
     (range(101, 109), frozenset({401})),
     ({151, 152, 311}, frozenset({403})),
     ({201, 202, 204, 312, 403, 404}, frozenset({400})),
-    ({301, *range(303, 310), 313, 314, 315}, frozenset({409})),
+    ({301, *range(303, 310), 314, 315}, frozenset({409})),
     ({302}, frozenset({422})),
     ({310, *range(1001, 1100)}, frozenset({200})),
     ({401, 402}, frozenset({429})),
@@ -31,7 +31,7 @@ STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
     ({901}, frozenset({500, 503, 504})),  # 504: the gateway waited for its 29 seconds
     ({902, 903}, frozenset({503})),
 )
-ELSEWHERE = frozenset({*range(101, 109), 151, 301, 303, 309, 313, 315, 568})  # refused before its content is looked at
+ELSEWHERE = frozenset({*range(101, 109), 151, 301, 303, 309, 315, 568})  # refused before its content is looked at
 UNDECIDED = frozenset({(200, 201), (500, 503), (500, 505)})  # not one that is being reversed, approved in part
 CLAIM_SECONDS, AROUND = 1.5, 10.0
 # Status, DisplayMode and ErrorCode's thousand of each State and Substate (contract, sections 1 and 7).

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import deliveries, events, message_limits, outbox, sessions, wrong_cards
+from chalicelib.domain import deliveries, events, message_limits, outbox, sessions
 from chalicelib.domain.password_lock import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, FailedAttempts, finished, is_over
 from chalicelib.errors import ServiceError
 from chalicelib.store import message_limits as message_counters
 from chalicelib.store import outbox as messages
-from chalicelib.store import password_lock, sequences, unique_names
+from chalicelib.store import password_lock, unique_names
 from chalicelib.store.agents import LOGINS
 from chalicelib.store.events import TABLE as EVENTS
 from chalicelib.store.sessions import TABLE as SESSIONS
@@ -79,10 +79,6 @@ def the_number_of_an_offline_sale() -> Expiry:
     return _values(write)["expires_at"], payment.created_at + LATEST_SALE
 
 
-def the_count_of_wrong_cards() -> Expiry:
-    return wrong_cards.named(NOW, is_wrong=True).expires_at, NOW + wrong_cards.COUNTED_FOR
-
-
 def _values(write: Any) -> dict[str, float]:
     return {
         name[1:]: float(value["N"])
@@ -102,7 +98,6 @@ RECORDS: dict[Callable[[], Expiry], str] = {
     a_message_that_was_given_up: messages.TABLE,
     a_counter_of_messages: message_counters.TABLE,
     the_number_of_an_offline_sale: unique_names.TABLE,
-    the_count_of_wrong_cards: sequences.TABLE,
 }
 
 

@@ -19,7 +19,7 @@ from chalicelib.domain.transaction import ERASED_PICTURE
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.operator import commands as operator
-from infra.operator import digest_key, payer_records
+from infra.operator import payer_records
 from infra.operator.reconcile import HEADER
 from infra.stack.cloudformation import deployed
 from infra.stack.operator_role import role
@@ -51,7 +51,6 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("partner-secret", "Insurance", "agreed with the partner"),
     ("use-certificate", "--certificate {folder}/ours.pem --key {folder}/ours.key", ""),
     ("undo-secret", "", ""),
-    ("rotate-digest", "", ""),
     ("link-card", "--email till@demo.example", "4111111111111111\n1249"),
     ("sweep", "", ""),
     ("reconcile", "--acquirer SANDBOX --date 2026-03-14 --file {folder}/host.csv", ""),
@@ -108,7 +107,6 @@ def test_the_role_allows_what_the_commands_call_and_nothing_else(
     known["day"] = f"{now:%Y-%m-%d}"
     stack = deploy(STACK, {**SETTINGS, "PARTNERS": PARTNERS})
     monkeypatch.setattr(clock, "now", lambda: datetime.now(UTC) + timedelta(hours=1))
-    monkeypatch.setattr(digest_key, "_wait_until", lambda _: None)
     monkeypatch.chdir(tmp_path)
     used: list[Permission] = []
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import events, message_limits, outbox, password_lock, sessions, wrong_cards
+from chalicelib.domain import events, message_limits, outbox, password_lock, sessions
 from chalicelib.store import unique_names
 from infra.reference import ROOT
 from infra.stack import resources
@@ -64,7 +64,6 @@ EXPIRING = {
     "`logins`, unknown": f"{period(password_lock.COUNTED_FOR)} after the last wrong password",
     "`sessions`": end_of(sessions.ORDINARY),
     "`sessions`, remembered": end_of(sessions.REMEMBERED),
-    "`sequences`, wrong cards": f"{period(wrong_cards.COUNTED_FOR)} after the last request that named a card",
     "`sequences`, offline sales": period(unique_names.NUMBERS_KEPT_FOR),
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`sequences`, receipts later": period(outbox.KEPT_FOR),
