@@ -37,8 +37,7 @@ from infra.operator.payer_records import Address, Family, StoredFile, of_email, 
 
 FIND, EXPORT, ERASE = "find", "export", "erase"
 BACKUP = timedelta(days=35)  # of point-in-time recovery
-# Not the payer's.
-NOT_EXPORTED = {"agent", "merchant", "fingerprint", "card_entry_digest", "auto_cancel_id", "host"}
+NOT_EXPORTED = {"agent", "merchant", "fingerprint", "auto_cancel_id", "host"}  # not the payer's
 BACKUPS = """\
 Backups: point-in-time recovery of the tables holds the erased data until {until}, the streams of two tables for a day.
 Your own backups, downloaded exports and e-mails hold it for as long as you keep them.
