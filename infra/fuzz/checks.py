@@ -1,7 +1,7 @@
 """Two checks of schemathesis, with exceptions: valid requests are accepted, and invalid ones are refused.
 
-`explained.json` lists the exceptions. The service refuses some valid requests for rules that a schema cannot express,
-and accepts some invalid ones because it reads more than the schema allows. This runs in schemathesis' environment.
+`explained.json` lists the refusals of valid requests by rules that a schema cannot express. The service accepts some
+invalid requests because it reads more than the schema allows. This runs in schemathesis' environment.
 """
 
 import json
@@ -36,7 +36,7 @@ def valid_requests_are_accepted(ctx: CheckContext, response: schemathesis.Respon
 
 @schemathesis.check  # type: ignore[untyped-decorator]  # its types are in its own environment
 def invalid_requests_are_refused(ctx: CheckContext, response: schemathesis.Response, case: schemathesis.Case) -> None:
-    """Fail when a request is accepted that is invalid even when it is read as the list says."""
+    """Fail when a request is accepted that is invalid even as the service reads it."""
     try:
         negative_data_rejection(ctx, response, case)
     except Failure:
@@ -83,7 +83,11 @@ def _is_valid_as_read(case: schemathesis.Case) -> bool:
 
 
 def _as_read(name: str, value: Any) -> Any:
-    """Return a value of a request as the service reads it."""
+    """Return a value of a request as the service reads it.
+
+    Placeholders of tills are absent. An amount may be a decimal string, a price and a quantity numbers, ReverseMode a
+    text, OfflineQueueId a number.
+    """
     if isinstance(value, dict):
         read = {key: _as_read(key, item) for key, item in value.items()}
         return {key: item for key, item in read.items() if item is not None and item not in NOTHING}
