@@ -200,11 +200,6 @@ def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[Histo
     return list(islice(readable(TABLE, found, entry_in), MAX_CANDIDATES + 1))
 
 
-def of_month(client_id: int, month: str) -> list[HistoryEntry]:
-    """List every entry of a merchant's month (2026-03)."""
-    return [entry_in(item) for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))]
-
-
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
     values = values_of(entry)
     return [put_item(TABLE, {**key.key, **values}) for key in keys_of(transaction, entry)]
