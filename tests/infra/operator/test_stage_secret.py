@@ -304,8 +304,8 @@ def test_a_change_that_another_one_overtakes_changes_nothing(
 ) -> None:
     read = stage_secret._read  # noqa: SLF001
 
-    def overtaken(secret_id: str, version: str) -> stage_secret.Document:
-        content = read(secret_id, version)
+    def overtaken(version: str) -> stage_secret.Document:
+        content = read(version)
         monkeypatch.setattr(stage_secret, "_read", read)
         stage_secret.rotate_partner("Quick", Secret(PARTNERS_SECRET))
         return content
