@@ -1,16 +1,14 @@
 """Items of any table as they are stored: read in pages and by key, and written if they are as they were read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.aws_retries import is_dropped, with_retries
-from chalicelib.store.table import BATCH, Item, Value, Write, client, table_name
+from chalicelib.store.table import BATCH, VERSION, Item, Value, Write, client, table_name
 from infra.stack import resources
-
-MOST_COMPARED = 100  # attributes in one condition: DynamoDB takes 300 operators
 
 
 def stack() -> str:
@@ -72,20 +70,33 @@ def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> 
     return found
 
 
+def version_of(item: Item | None) -> int:
+    """Return the version of an item. An item whose version no write could raise has 0, a missing one -1."""
+    if item is None:
+        return -1
+    text = item.get(VERSION, {}).get("N", "")
+    return int(text) if text.isdecimal() else 0
+
+
+def as_read(table: str, item: Item) -> dict[str, Value]:
+    """Return the key and the version of an item: the condition of its next write."""
+    return {name: value for name, value in item.items() if name in {*keys_of(table), VERSION}}
+
+
+def raised(item: Item, *others: Item | None) -> dict[str, Value]:
+    """Return an item with a version above its own and those of the others."""
+    return {**item, VERSION: {"N": str(1 + max(version_of(one) for one in (item, *others)))}}
+
+
 def put(table: str, item: Item, present: Item | None) -> Write:
-    """Return the write of an item, which requires that the stored one is `present`."""
-    return Write("Put", {"TableName": table_name(table), "Item": item, **_if_unchanged(table, present)})
-
-
-def _if_unchanged(table: str, present: Item | None) -> Mapping[str, Any]:
-    if present is None:
-        return {
-            "ConditionExpression": "attribute_not_exists(#key)",
-            "ExpressionAttributeNames": {"#key": keys_of(table)[0]},
-        }
-    compared = sorted(present)[:MOST_COMPARED]
-    return {
-        "ConditionExpression": " AND ".join(f"#a{number} = :a{number}" for number in range(len(compared))),
-        "ExpressionAttributeNames": {f"#a{number}": name for number, name in enumerate(compared)},
-        "ExpressionAttributeValues": {f":a{number}": present[name] for number, name in enumerate(compared)},
-    }
+    """Return the write of an item, which requires that the stored one has the version of `present`, or is missing."""
+    parameters: dict[str, Any] = {"TableName": table_name(table), "Item": item}
+    if present is None or VERSION not in present:
+        key = "attribute_not_exists(#key)" if present is None else "attribute_exists(#key)"
+        parameters["ConditionExpression"] = f"{key} AND attribute_not_exists(#version)"
+        parameters["ExpressionAttributeNames"] = {"#key": keys_of(table)[0], "#version": VERSION}
+    else:
+        parameters["ConditionExpression"] = "#version = :version"
+        parameters["ExpressionAttributeNames"] = {"#version": VERSION}
+        parameters["ExpressionAttributeValues"] = {":version": present[VERSION]}
+    return Write("Put", parameters)

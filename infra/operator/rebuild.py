@@ -1,0 +1,224 @@
+"""The command `python -m infra.operator rebuild`: write what follows from the transactions again.
+
+These are the entries of the history, its counters, and the counters of receipt numbers. Payments may come in meanwhile:
+a value is written only if it is still as it was read before its transactions. Nothing is deleted, and doubtful
+transactions are named.
+"""
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
+from chalicelib.store import counters, history, receipt_numbers, sequences, transactions
+from chalicelib.store.table import (
+    BATCH,
+    AlreadyExistsError,
+    Item,
+    Value,
+    Write,
+    decode,
+    items_of,
+    range_of_prefix,
+    read_all,
+    readable,
+    table_name,
+    value_of,
+    write_one,
+)
+from infra.operator import items
+
+HISTORY = history.TABLE
+ROUNDS = 5  # of counting a month: counters that change meanwhile are counted again
+AT_ONCE = 100  # attributes in one write: DynamoDB takes 300 operators
+
+
+def rebuild_command(_: argparse.Namespace) -> None:
+    """Write each entry and counter that differs, and print a line for it. Exit with 1 if something is left."""
+    left = _raise_receipt_numbers() + _name_shared_numbers()
+    months = set[str]()
+    for page in _transactions():
+        left += _write_entries(page)
+    left += _name_doubtful(months)
+    left += sum(_count(month) for month in sorted(months))
+    if left:
+        sys.exit(f"Left, as the lines above say: {left}.")
+    print("Entries and counters follow from the transactions.")
+
+
+def _transactions() -> Iterator[list[Transaction]]:
+    """Yield the readable transactions, page by page. The log names the others."""
+    for page in items.pages(table_name(transactions.TABLE)):
+        yield list(readable(transactions.TABLE, page, lambda item: decode(Transaction, item)))
+
+
+def _is_corrected(name: str, wanted: Item, present: Item | None) -> bool:
+    """Write the attributes in which an item of the history differs; return False if another writer changed one."""
+    stored, key = present or {}, items.key_of(HISTORY, wanted or present or {})
+    names = sorted(one for one in (wanted.keys() | stored.keys()) - key.keys() if wanted.get(one) != stored.get(one))
+    for start in range(0, len(names), AT_ONCE):
+        chunk = dict(enumerate(names[start : start + AT_ONCE]))
+        try:
+            write_one(_correction(key, chunk, wanted, stored))
+        except AlreadyExistsError:
+            return False
+    if names:
+        print(f"  history {name}: written: {', '.join(names)}")
+    return True
+
+
+def _correction(key: Item, names: Mapping[int, str], wanted: Item, stored: Item) -> Write:
+    """Return the write of some attributes, which requires that each is as it was read."""
+    sets = ", ".join(f"#a{number} = :a{number}" for number, name in names.items() if name in wanted)
+    gone = ", ".join(f"#a{number}" for number, name in names.items() if name not in wanted)
+    as_read = (
+        f"#a{number} = :b{number}" if name in stored else f"attribute_not_exists(#a{number})"
+        for number, name in names.items()
+    )
+    values = {f":a{number}": wanted[name] for number, name in names.items() if name in wanted}
+    values |= {f":b{number}": stored[name] for number, name in names.items() if name in stored}
+    parameters = {
+        "TableName": table_name(HISTORY),
+        "Key": key,
+        "UpdateExpression": (f"SET {sets} " if sets else "") + (f"REMOVE {gone}" if gone else ""),
+        "ConditionExpression": " AND ".join(as_read),
+        "ExpressionAttributeNames": {f"#a{number}": name for number, name in names.items()},
+        **({"ExpressionAttributeValues": values} if values else {}),
+    }
+    return Write("Update", parameters)
+
+
+# The entries
+
+
+def _entries_of(transaction: Transaction) -> dict[str, Item]:
+    """Return the items of a transaction's entries, by the name of their key."""
+    written = (write.parameters["Item"] for write in history.writes_for_completion(transaction))
+    return {items.name_of(HISTORY, item): item for item in written}
+
+
+def _write_entries(page: Sequence[Transaction]) -> int:
+    """Write the entries that differ from their transactions. Return the number of those that changed meanwhile."""
+    expected = {name: entry for one in page for name, entry in _entries_of(one).items()}
+    stored = items.items_at(HISTORY, list(expected.values()))
+    wrong = {one.id for one in page for name, entry in _entries_of(one).items() if stored.get(name) != entry}
+    left = 0
+    for one in read_all([transactions.key(name) for name in wrong], for_list=True):  # as new as its entries, or newer
+        for name, entry in _entries_of(one).items() if one else ():
+            left += not _is_corrected(name, entry, stored.get(name))
+    return left
+
+
+def _transaction_of(entry: Item) -> str:
+    return str(entry["at"]["S"].rsplit("#", 1)[-1])
+
+
+def _name_doubtful(months: set[str]) -> int:
+    """Print a line for each entry that no transaction has. Add the months of all counters and entries to `months`."""
+    left = 0
+    for page in items.pages(table_name(HISTORY)):
+        months |= {item["month"]["S"] for item in page if not item["month"]["S"].startswith("ext#")}
+        entries = [item for item in page if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER))]
+        ids = {items.name_of(HISTORY, item): _transaction_of(item) for item in entries}
+        known = read_all([transactions.key(name) for name in {*ids.values()}], for_list=True)
+        places = {name for one in known if one for name in _entries_of(one)}
+        for name in ids.keys() - places:
+            print(f"  history {name}: no transaction has this entry: it is lost, or the entry is forged")
+            left += 1
+    return left
+
+
+# The counters
+
+
+def _count(month: str) -> int:
+    """Count the transactions of a merchant's month (17#2026-03). Return the number of counters that kept changing."""
+    for _ in range(ROUNDS):
+        partition = ("month", month)
+        stored = {
+            items.name_of(HISTORY, item): item
+            for prefix in (counters.TOTAL, counters.SLOTS)
+            for item in items_of(range_of_prefix(HISTORY, partition, "at", prefix))
+        }
+        counted = _counted(month)
+        names = sorted(counted.keys() | stored.keys())
+        moving = sum(not _is_corrected(name, counted.get(name, {}), stored.get(name)) for name in names)
+        if not moving:
+            return 0
+    print(f"  history {month}: {moving} counters kept changing: run the command again")
+    return moving
+
+
+def _counted(month: str) -> dict[str, Item]:
+    """Return the items of a month's counters, counted from its transactions."""
+    numbers: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    found: dict[str, dict[str, Value]] = {}
+    entries = items_of(range_of_prefix(HISTORY, ("month", month), "at", history.IN_ORDER))
+    ids = sorted({_transaction_of(item) for item in entries})
+    for start in range(0, len(ids), BATCH):
+        records = read_all([transactions.key(one) for one in ids[start : start + BATCH]], for_list=True)
+        additions = (added for one in records if one for added in counters.additions(one.client_id, entry_of(one)))
+        for added in (one for one in additions if one.key.key["month"] == month):
+            name = items.name_of(HISTORY, added.key.wire())
+            numbers[name].update(added.numbers)
+            taxes = {tax: value_of(named) for tax, named in added.taxes.items()}
+            found[name] = found.get(name, {}) | added.key.wire() | taxes
+    return {name: item | {one: value_of(count) for one, count in numbers[name].items()} for name, item in found.items()}
+
+
+# The receipt numbers
+
+
+def last_numbers() -> dict[str, Counter[str]]:
+    """Return the last receipt number of each day that the transactions have, by the name of its counter."""
+    last: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in _numbered():
+        last[_counter_of(one)] |= Counter({one.invoice[4:6]: int(one.invoice.rsplit(".", 1)[-1])})
+    return last
+
+
+def _numbered() -> Iterator[Transaction]:
+    """Yield the transactions with a receipt number of the service."""
+    for page in _transactions():
+        yield from (one for one in page if OWN_RECEIPT_NUMBER.fullmatch(one.invoice))
+
+
+def _counter_of(transaction: Transaction) -> str:
+    return str(receipt_numbers.key_of(transaction).key["name"])
+
+
+def _name_shared_numbers() -> int:
+    """Print a line for each transaction with the receipt number of another one. Return the number of lines."""
+    first, left = dict[tuple[str, str], str](), 0
+    for one in _numbered():
+        other = first.setdefault((_counter_of(one), one.invoice), one.id)
+        if other != one.id:
+            print(f"  transactions {one.id}: has the receipt number {one.invoice} of {other}. Both are counted.")
+            left += 1
+    return left
+
+
+def days_of(item: Item | None) -> Counter[str]:
+    """Return the last receipt numbers of a counter, by day."""
+    days = (item or {}).get("last", {}).get("M", {})
+    return Counter({day: int(value["N"]) for day, value in days.items() if value.get("N", "").isdecimal()})
+
+
+def _raise_receipt_numbers() -> int:
+    """Raise the counters that are behind their transactions. Return the number of those that changed meanwhile."""
+    left = 0
+    for name, days in last_numbers().items():
+        key = sequences.sequence_key(name).wire()
+        present = items.items_at(sequences.TABLE, [key]).get(name)
+        if days <= days_of(present):
+            continue
+        after = items.raised({**key, "last": value_of(days | days_of(present))}, present)
+        print(f"  sequences {name}: raised to the receipt numbers of the transactions")
+        try:
+            write_one(items.put(sequences.TABLE, after, present))
+        except AlreadyExistsError:
+            print(f"  sequences {name}: a number was taken meanwhile: run the command again")
+            left += 1
+    return left
