@@ -33,7 +33,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
+from chalicelib.gateways.secrets import REMEMBERED_S, pseudonyms, signing
 from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import settings
@@ -43,7 +43,9 @@ from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
 from infra.operator import stage, stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
+from infra.operator.rebuild import rebuild_command
 from infra.operator.reconcile import HEADER, reconcile_command
+from infra.operator.restore import restore_command
 from infra.operator.smoke_merchant import smoke_merchant_command
 from infra.operator.system_users import (
     BLOCK,
@@ -176,7 +178,7 @@ def _undo_secret_command(options: argparse.Namespace) -> None:
 def _confirm(step: stage_secret.StepBack) -> None:
     """Ask at a terminal. Without one, exit with one line if the version before lacks a secret that all need."""
     changes = ", ".join(f"{name} {'is removed' if name in step.removed else 'changes'}" for name in step.differs)
-    about = f"The version before the latest change differs: {changes or 'nothing'}."
+    about = f"The version before the latest change differs: {changes or 'nothing'}. The digest keys stay."
     if sys.stdin.isatty():
         if input(f"{about} Return to it? [y/N] ").strip().lower() not in {"y", "yes"}:
             sys.exit("Nothing is changed.")
@@ -218,7 +220,7 @@ def _find_login_command(options: argparse.Namespace) -> None:
     pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
     for page in pages:
         for item in page["Items"]:
-            if "agent_id" in item and options.digest == pseudonym(LOGIN, item["email"]["S"]):
+            if "agent_id" in item and options.digest in pseudonyms(LOGIN, item["email"]["S"]):
                 login = decode(Login, item)  # type: ignore[arg-type]  # it has only numbers and texts
                 print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
                 return
@@ -303,6 +305,16 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--file": {"required": True, "help": f"the host's list, CSV: {', '.join(HEADER)}"},
         },
     ),
+    "restore": (
+        "bring the damaged items of the tables back, as they were at a time",
+        restore_command,
+        {
+            "--at": {"required": True, "help": "a time before the damage, such as 2026-03-14T09:00:00Z"},
+            "--table": {"help": "such as transactions; every table unless given"},
+            "--yes": {"action": "store_true", "help": "write; without it the command only names the items"},
+        },
+    ),
+    "rebuild": ("write counters and history entries again from the transactions", rebuild_command, {}),
     "echo": ("ask the host of the acquirer ISO8583 whether it is there (0800)", _echo_command, {}),
     "find-login": (
         "print the login that a digest in the log stands for",

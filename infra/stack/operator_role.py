@@ -6,12 +6,15 @@ tests/infra/operator/test_role.py runs each command and compares its calls with 
 from typing import Any
 
 from infra.stack import policies, resources
-from infra.stack.policies import FILES, KEY, TABLE, Statement, allow, arn, via
+from infra.stack.policies import FILES, KEY, TABLE, USE_OF_THE_KEY, Statement, allow, arn, via
 from infra.stack.resources import SECRET_TYPE, TABLE_TYPE
 
+HOURS = 12  # of a session: the copies of large tables take hours
 FUNCTIONS = ("APIHandler", "SweepPayments", "SweepOutbox")
 READ = ("BatchGetItem", "GetItem", "Query", "Scan")
 WRITTEN = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")
+# DynamoDB fills a copy with the caller's permissions.
+COPIED = ("BatchWriteItem", "DeleteItem", "DescribeTable", "PutItem", "UpdateItem", "RestoreTableToPointInTime")
 INDEXES = ("agents/index/by_client", "outbox/index/due", "transactions/index/due")
 
 
@@ -24,6 +27,7 @@ def role() -> dict[str, Any]:
         "Type": "AWS::IAM::Role",
         "Properties": {
             "Description": {"Fn::Sub": "Operator's commands on ${AWS::StackName}"},
+            "MaxSessionDuration": HOURS * 3600,
             "AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trust]},
             "Policies": [{"PolicyName": "commands", "PolicyDocument": policy}],
         },
@@ -31,20 +35,23 @@ def role() -> dict[str, Any]:
 
 
 def _of_tables() -> list[Statement]:
-    names = [one["TableName"]["Fn::Sub"] for one in resources.properties_of(TABLE_TYPE)]
-    tables = [arn(TABLE + name) for name in names if not name.endswith("-pricelists")]
+    tables = [arn(TABLE + one["TableName"]["Fn::Sub"]) for one in resources.properties_of(TABLE_TYPE)]
+    copies = [arn(TABLE + "${AWS::StackName}-copy-*")]
     indexes = [arn(TABLE + "${AWS::StackName}-" + index) for index in INDEXES]
     return [
-        allow("dynamodb", (*READ, *WRITTEN), tables),
+        allow("dynamodb", (*READ, *WRITTEN, "RestoreTableToPointInTime"), tables),
         allow("dynamodb", ("Query",), indexes),
+        allow("dynamodb", (*READ, *COPIED), copies),
     ]
 
 
 def _of_the_key() -> list[Statement]:
+    granting = {"StringEquals": via(["dynamodb"]), "Bool": {"kms:GrantIsForAWSResource": "true"}}
     of_agents = {"kms:EncryptionContext:agent": "*"}
     return [
-        allow("kms", ("Decrypt", "GenerateDataKey*"), [KEY], StringEquals=via(["dynamodb", "s3", "secretsmanager"])),
-        allow("kms", ("Decrypt", "Encrypt"), [KEY], StringLike=of_agents),
+        allow("kms", ("CreateGrant",), [KEY], **granting),
+        allow("kms", USE_OF_THE_KEY, [KEY], StringEquals=via(["dynamodb", "s3", "secretsmanager"])),
+        allow("kms", ("Encrypt",), [KEY], StringLike=of_agents),
     ]
 
 

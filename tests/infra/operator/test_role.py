@@ -60,6 +60,9 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("payer", "export --merchant {merchant} --email {email}", ""),
     ("payer", "erase --merchant {merchant} --email {email} --yes", ""),
     ("audit", "merchant#1", ""),
+    ("restore", "--at {at}", ""),
+    ("restore", "--at {at} --yes", ""),
+    ("rebuild", "", ""),
 )
 
 
@@ -80,6 +83,16 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     monkeypatch.setattr(Client, "call", own_noted)
     monkeypatch.setattr(BaseClient, "_make_api_call", noted)
     return made
+
+
+def damage() -> None:
+    """Delete and alter transactions."""
+    transactions = boto3.resource("dynamodb").Table("payments-local-transactions")
+    for number, item in enumerate(transactions.scan()["Items"]):
+        if number % 2:
+            transactions.delete_item(Key={"id": item["id"]})
+        else:
+            transactions.put_item(Item={**item, "gmt": 99})
 
 
 @pytest.fixture
@@ -111,6 +124,8 @@ def test_the_role_allows_what_the_commands_call_and_nothing_else(
     used: list[Permission] = []
 
     for command, arguments, typed in RUNS:
+        if command == "restore" and "--yes" in arguments:
+            damage()
         calls.clear()
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         with suppress(SystemExit):
@@ -132,11 +147,12 @@ def parts() -> Iterator[dict[str, Any]]:
             yield from ({**statement, "Resource": [resource]} for resource in named)
 
 
-def test_the_role_fits_into_an_inline_policy(sam: dict[str, Any]) -> None:
+def test_the_role_fits_into_an_inline_policy_and_can_be_assumed_for_the_hours_of_a_restore(sam: dict[str, Any]) -> None:
     arn = "arn:aws:iam::123456789012:role/operators"
     for given, trusted in ({}, "arn:aws:iam::123456789012:root"), ({"OperatorPrincipal": arn}, arn):
         properties = deployed(sam, **given)["OperatorRole"]["Properties"]
         assert properties["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": trusted}
 
     assert len(json.dumps(properties["Policies"][0]["PolicyDocument"]).replace(" ", "")) < MOST_OF_A_POLICY
+    assert properties["MaxSessionDuration"] == 12 * 3600
     assert "RoleName" not in properties, "CAPABILITY_IAM is enough"
