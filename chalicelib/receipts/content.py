@@ -11,7 +11,7 @@ from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.printed_text import one_line
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import (
     PRECISION,

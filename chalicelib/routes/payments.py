@@ -2,7 +2,7 @@
 
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.reversal import CARD_PRESENT, CNP
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP
 from chalicelib.schemas.payments import (
     PaymentAnswer,
     PrepareAnswer,

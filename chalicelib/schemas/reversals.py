@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.reversal import ReversalOrder, ReverseMode, known_mode
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversibility import ReverseMode, known_mode
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card

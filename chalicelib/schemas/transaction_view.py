@@ -13,7 +13,7 @@ from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history_page import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import FAILED, Section
-from chalicelib.domain.reversal import CANCELS, offers
+from chalicelib.domain.reversibility import CANCELS, offers
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode

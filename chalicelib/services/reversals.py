@@ -11,7 +11,9 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import CANCELS, CheckedCard, ReversalOrder, check_card, known_mode
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversal_card import CheckedCard, check_card
+from chalicelib.domain.reversibility import CANCELS, known_mode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers

@@ -9,7 +9,7 @@ from typing import Any
 
 from chalicelib.domain.events import event_of
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.steps import claims_hold_since, due_at, was_not_attempted
 from chalicelib.domain.transaction import PRECISION, Transaction
 from chalicelib.store import due_index, events, history, outbox

@@ -19,7 +19,7 @@ from chalicelib.domain.business_days import USUAL, business_day
 from chalicelib.domain.payment import Till
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import KINDS, InputType, Transaction
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord

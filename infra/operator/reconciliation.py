@@ -13,7 +13,7 @@ from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.money import Currency, from_minor
 from chalicelib.domain.phases import PENDING, Phase
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import HostFacts
 from chalicelib.record import Record
 from chalicelib.store import history, merchants, sequences, transactions

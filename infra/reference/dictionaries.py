@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.domain.guid import GUID_PATTERN
 from chalicelib.domain.merchant import ENTRY_CAPS
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.field_types import PASSWORD_LENGTH, SECRET_KEY_LENGTH

@@ -19,7 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from chalicelib.domain.request_time import GATEWAY_SECONDS
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType
 

@@ -11,16 +11,9 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.card import CardInput, has_check_digit
-from chalicelib.domain.reversal import (
-    ReversalOrder,
-    ReverseMode,
-    SentCard,
-    begin,
-    check_card,
-    content_identity,
-    fingerprint,
-    sent_card,
-)
+from chalicelib.domain.reversal import ReversalOrder, begin, content_identity, fingerprint
+from chalicelib.domain.reversal_card import SentCard, check_card, sent_card
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import Erasure, InputType, Purchase, Reversals, Transaction
 from tests.support.builders import an_agent

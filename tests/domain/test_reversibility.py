@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import CARD_PRESENT, CNP, MODES, Refusal, ReverseMode, endpoint_of, known_mode, refusal
+from chalicelib.domain.reversibility import (
+    CARD_PRESENT,
+    CNP,
+    MODES,
+    Refusal,
+    ReverseMode,
+    endpoint_of,
+    known_mode,
+    refusal,
+)
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from tests.support.transactions import NOW, a_payment, altered

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.phases import PENDING, TRANSITIONS, Phase
-from chalicelib.domain.reversal import CANCELS, ReverseMode, offers, refusal
+from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers, refusal
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode
 from tests.support.transactions import NOW, a_payment, altered

@@ -11,7 +11,7 @@ from datetime import datetime
 import pytest
 
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import offers
+from chalicelib.domain.reversibility import offers
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import derived_guid

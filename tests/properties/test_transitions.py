@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES
+from chalicelib.domain.reversibility import CARD_PRESENT_MODES, CNP_MODES
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import payment_sweep

@@ -18,7 +18,7 @@ from chalicelib.domain.acquirer import (
 from chalicelib.domain.business_days import to_local
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import CardDetails, InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files

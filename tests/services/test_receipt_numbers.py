@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.agent import NO_CLIENT, BranchActions, Caller, Features, MobileSettings
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.reversal import CARD_PRESENT, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.reversals import ReversePayment

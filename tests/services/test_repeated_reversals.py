@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnusableAnswerError
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import CANCELS, ReverseMode
+from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import reversals

@@ -15,7 +15,7 @@ from chalicelib.domain import steps, takings
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.price_list import Tax
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.takings import Taking, Takings, TaxTaking
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError

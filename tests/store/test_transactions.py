@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.domain import steps
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import CANCELS, ReverseMode
+from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import (

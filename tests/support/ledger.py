@@ -13,7 +13,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.price_list import Tax
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.takings import Taking
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, taxes_of
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, ReceiptAddresses, Transaction

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, TerminalSnapshot, Transaction
 from chalicelib.store.table import attributes_of
 from infra.operator.reconcile import HEADER

@@ -12,7 +12,7 @@ from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.price_list import Tax
-from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.exact_json import parse

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.settings import settings

@@ -11,7 +11,7 @@ from hypothesis.strategies import DrawFn, composite, integers, lists, permutatio
 
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import Transaction
 from infra.operator.reconciliation import (
     REFUND,
