@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from chalicelib.web import MEGABYTE, Deferred, Endpoint
 
 if TYPE_CHECKING:
-    from chalicelib.routes import accounts, drawers, history, management, pages, payments, webhooks
+    from chalicelib.routes import accounts, drawers, history, management, pages, payments, terminals, webhooks
 else:
-    NOUNS = ("accounts", "drawers", "history", "management", "pages", "payments", "webhooks")
-    accounts, drawers, history, management, pages, payments, webhooks = (
+    NOUNS = ("accounts", "drawers", "history", "management", "pages", "payments", "terminals", "webhooks")
+    accounts, drawers, history, management, pages, payments, terminals, webhooks = (
         Deferred(f"chalicelib.routes.{noun}") for noun in NOUNS
     )
 
@@ -45,8 +45,8 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test", webhooks.test),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/event/list", webhooks.list_events),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/event/{eventId}/resend", webhooks.resend_event),
-    Endpoint("POST", "/api/v1/terminal/create", management.create_terminal),
-    Endpoint("POST", "/api/v1/merchant/{merchantId}/terminal/list", management.list_terminals),
+    Endpoint("POST", "/api/v1/terminal/create", terminals.create),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/terminal/list", terminals.list_page),
     Endpoint("POST", "/api/v1/payment/submit", payments.submit, max_bytes=WITH_FILES),
     Endpoint("POST", "/api/v1/payment/prepare", payments.prepare),
     Endpoint("GET", "/api/v1/payment/{tranId}", payments.get),

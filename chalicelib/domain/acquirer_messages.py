@@ -18,9 +18,9 @@ from chalicelib.domain.acquirer import (
 )
 from chalicelib.domain.business_days import to_local
 from chalicelib.domain.card import CardData
-from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversibility import CANCELS, reading_type
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnapshot, Transaction
 
 LAST_STAN = 999_999

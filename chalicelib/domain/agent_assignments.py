@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
-from chalicelib.domain.merchant import Merchant, Terminal
+from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import RememberedSession
+from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 

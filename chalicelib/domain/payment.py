@@ -18,9 +18,10 @@ from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.effective_settings import effective, is_enabled
-from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
+from chalicelib.domain.merchant import Merchant, snapshot_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
@@ -40,7 +41,7 @@ from chalicelib.domain.transaction import (
     price_of,
     sums_of,
 )
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.record import Record
 
 APPROVED_TEXT = "Approved"  # ResultMessage of a payment without an acquirer
@@ -171,7 +172,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
     findings += _own_acquirer(order)
     date, offline = _offline(order, till.merchant, now)
     findings += offline
-    findings += check_group(order.terminal_group, till.merchant, till.terminal)
+    findings += _check_group(order.terminal_group, till.merchant, till.terminal)
     if findings:
         raise invalid_references(*findings)
 
@@ -348,7 +349,7 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
     findings += _check_acquirer(acquirer, acquirers, linked)
     findings += _check_online(order)
     findings += _check_chip(order)
-    findings += check_group(order.terminal_group, till.merchant, till.terminal)
+    findings += _check_group(order.terminal_group, till.merchant, till.terminal)
     request = _request(order, till, linked, amount_minor)
     findings += refuse(acquirer, request) if acquirer in acquirers else ()
     if findings:
@@ -424,3 +425,16 @@ def _check_online(order: PaymentOrder) -> list[Finding]:
         return []
     message = "A card payment is authorized online."
     return [Finding("offline", Check.CONTRADICTION, message)]
+
+
+def _check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:
+    """Return a finding for each field (name: ID or code of a group) that does not name this terminal's group."""
+    findings = []
+    own = next((group.code for group in merchant.groups if group.id == terminal.group_id), terminal.group_id)
+    for name, number_or_code in requested.items():
+        group = next((one for one in merchant.groups if number_or_code in (one.id, one.code)), None)
+        if group is None:
+            findings.append(missing(name, ErrorCode.GROUP_NOT_FOUND))
+        elif group.id != terminal.group_id:
+            findings.append(Finding(name, Check.CONTRADICTION, f"The agent's terminal is in the group {own}."))
+    return findings

@@ -1,4 +1,4 @@
-"""Merchants with their price lists, agents (POS users) and terminals."""
+"""Merchants with their price lists, and agents (POS users)."""
 
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
@@ -16,7 +16,6 @@ from chalicelib.schemas.base import welcome_warning
 from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
 from chalicelib.schemas.price_list import PriceListAnswer, PriceListQuery, PriceListView, UpdatePriceList
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalAnswer, TerminalListAnswer, TerminalView
 from chalicelib.services import agents, merchants, price_lists
 
 
@@ -72,13 +71,3 @@ def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosList
     """Search the agents of a merchant, 100 per page."""
     page, total = agents.search(body, caller, merchant_id)
     return PosListAnswer.of(page, total, clock.now(), body.gmt)
-
-
-def list_terminals(merchant_id: int, body: ListTerminals, caller: Caller) -> TerminalListAnswer:
-    """List the terminals of a merchant, the newest first, 100 a page."""
-    return TerminalListAnswer.of(*merchants.list_terminals(body, caller, merchant_id))
-
-
-def create_terminal(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
-    """Create a terminal of a merchant."""
-    return TerminalAnswer(terminal=TerminalView.of(merchants.create_terminal(body, caller, clock.now())))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from chalicelib import iso_codes
-from chalicelib.domain.merchant import ENTRY_CAPS, Terminal
+from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (

@@ -5,15 +5,16 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.effective_settings import Account, AccountConfiguration, effective, payment_options
-from chalicelib.domain.merchant import Merchant, Terminal
+from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency as currency_of
 from chalicelib.services.caller_check import Admitted, admit, admit_with_merchant
 from chalicelib.settings import settings
-from chalicelib.store import merchants
+from chalicelib.store import terminals
 from chalicelib.store.auth_account_calls import take_call
 from chalicelib.store.table import Key
 
@@ -50,13 +51,13 @@ def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
 
 
 def _terminal_keys(caller: Caller) -> list[Key[Terminal]]:
-    return [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
+    return [] if caller.terminal_id is None else [terminals.key(caller.terminal_id)]
 
 
 def _currency_taken(admitted: Admitted, merchant: Merchant | None) -> Currency | None:
     """Return the currency that the caller takes. Its terminal may be another one than the authorizer's."""
     agent = admitted.agent
-    terminal = None if agent.terminal_id is None else admitted.read(merchants.terminal_key(agent.terminal_id))
+    terminal = None if agent.terminal_id is None else admitted.read(terminals.key(agent.terminal_id))
     return currency_taken(agent, terminal, merchant.currency_id if merchant else None)
 
 

@@ -34,7 +34,7 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
-from chalicelib.store import agents, merchants, sequences, unique_names
+from chalicelib.store import agents, merchants, sequences, terminals, unique_names
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
@@ -173,7 +173,7 @@ def _agent_of_merchant(merchant_id: int, admitted: Admitted, pos_id: int) -> Age
 
 def _profile(agent: Agent, merchant: Merchant) -> Profile:
     keys: list[Key[Any]] = [agents.login_key(agent.email)]
-    keys += [merchants.terminal_key(agent.terminal_id)] if agent.terminal_id is not None else []
+    keys += [terminals.key(agent.terminal_id)] if agent.terminal_id is not None else []
     login, *at = read_all(keys)
     return Profile(agent, merchant, login, at[0].tid if at and at[0] else None, pictures.signed_url(agent.avatar_key))
 
@@ -184,7 +184,7 @@ NO_BRANCHES: Mapping[str, int] = {}
 def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:
     keys: list[Key[Any]] = []
     if body.terminal_id is not None:
-        keys.append(merchants.terminal_key(body.terminal_id))
+        keys.append(terminals.key(body.terminal_id))
     if body.tid is not None:
         keys.append(unique_names.tid_key(merchant_id, body.tid))
     return keys
@@ -197,7 +197,7 @@ def _resolve_references(
 
     Raise all findings together when references lead to no record.
     """
-    terminal = None if body.terminal_id is None else admitted.read(merchants.terminal_key(body.terminal_id))
+    terminal = None if body.terminal_id is None else admitted.read(terminals.key(body.terminal_id))
     claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
     terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
@@ -379,7 +379,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     merchant = require_merchant(admitted, merchant_id)
 
     candidates = agents.of_merchant(merchant_id) if body.email is None else _with_email(body.email, merchant_id)
-    names = {terminal.id: terminal.tid for terminal in merchants.terminals_of_merchant(merchant_id)}
+    names = {terminal.id: terminal.tid for terminal in terminals.of_merchant(merchant_id)}
     found = [
         agent
         for agent in candidates

@@ -9,8 +9,8 @@ from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import Period, business_day
 from chalicelib.domain.drawer import Cash, Count, Drawer, cash_by_agent, currency_code, day_of, next_count
-from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.takings import check_size, too_much
+from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, ServiceError, invalid_references, missing
 from chalicelib.record import Record
 from chalicelib.schemas.drawer import ListDrawers, ReportDrawer
@@ -18,7 +18,7 @@ from chalicelib.services.account_configuration import currency_taken
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.history import Scope, scope_of
 from chalicelib.services.takings import MOST_PAGES, MOST_READS, CountedPages
-from chalicelib.store import agents, drawers, merchants, takings
+from chalicelib.store import agents, drawers, takings, terminals
 from chalicelib.store.optimistic_writes import retry_with
 from chalicelib.store.table import BATCH, read, read_all
 
@@ -43,12 +43,12 @@ def report(body: ReportDrawer, caller: Caller, now: datetime) -> Reported:
     day = day_of(body.day, business_day(now, scope.gmt))
 
     key = drawers.key(scope.client_id, day, agent.id)
-    terminal_key = [] if agent.terminal_id is None else [merchants.terminal_key(agent.terminal_id)]
-    latest, *terminals = read_all([key, *terminal_key])
+    terminal_key = [] if agent.terminal_id is None else [terminals.key(agent.terminal_id)]
+    latest, *found = read_all([key, *terminal_key])
     cash = _cash_of(scope.client_id, day).get(agent.id)
 
     def attempt(latest: Count | None) -> Drawer:
-        drawer = _drawer(scope, day, (agent, terminals[0] if terminals else None), cash, latest)
+        drawer = _drawer(scope, day, (agent, found[0] if found else None), cash, latest)
         if body.is_reading:
             return drawer
         if drawer.currency is None:
@@ -118,8 +118,8 @@ def _read_agents(ids: Sequence[int]) -> list[tuple[Agent, Terminal | None]]:
         raise too_much()
     found = [one for one in read_all([agents.key(one) for one in ids], for_list=True) if one is not None]
     used = sorted({one.terminal_id for one in found if one.terminal_id is not None})
-    terminals = dict(zip(used, read_all([merchants.terminal_key(one) for one in used], for_list=True), strict=True))
-    return [(one, terminals.get(one.terminal_id)) for one in found]
+    terminal_of = dict(zip(used, read_all([terminals.key(one) for one in used], for_list=True), strict=True))
+    return [(one, terminal_of.get(one.terminal_id)) for one in found]
 
 
 def _drawer(

@@ -1,7 +1,7 @@
 """The health check: of the store, and of the whole stage from outside."""
 
 from chalicelib.settings import settings
-from chalicelib.store import agents, merchants, sequences, sessions, transactions
+from chalicelib.store import agents, merchants, sequences, sessions, terminals, transactions
 from chalicelib.store.table import check_tables
 
 
@@ -11,7 +11,7 @@ def check_store() -> None:
         [
             sequences.sequence_key(merchants.TABLE),
             merchants.key(0),
-            merchants.terminal_key(0),
+            terminals.key(0),
             agents.key(0),
             agents.login_key("-"),
             sessions.key("-"),

@@ -1,4 +1,4 @@
-"""Create and update merchants, and create terminals."""
+"""Create and update merchants."""
 
 import secrets
 from dataclasses import replace
@@ -10,15 +10,13 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import BLOCKED, Caller, MobileSettings
 from chalicelib.domain.effective_settings import merge_settings
-from chalicelib.domain.history_page import page_of
-from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
+from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, TerminalGroup
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
-from chalicelib.schemas.terminals import CreateTerminal, ListTerminals
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
-from chalicelib.store import merchants, sequences
+from chalicelib.store import merchants, sequences, terminals
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.optimistic_writes import retry_on_change
 
@@ -52,7 +50,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
             permissions.check_can_block_merchant(admitted.agent)
         before = require_merchant(admitted, merchant_id)
         check_same_as_path("id", body.id, merchant_id)
-        terminal_id = merchants.only_terminal(merchant_id)
+        terminal_id = terminals.only_one(merchant_id)
 
         after = replace(before, version=before.version + 1, **_changes(body, before))
 
@@ -93,60 +91,3 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
         stored = merge_settings(stored, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
     return {**body.record_fields(), "mobile_settings": stored, **picture}
-
-
-SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
-
-
-def list_terminals(body: ListTerminals, caller: Caller, merchant_id: int) -> tuple[list[Terminal], int]:
-    """Return a page of the matching terminals of a merchant, the newest first, and the number of all matches."""
-    admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
-    permissions.check_can_manage(admitted.agent, merchant_id)
-    require_merchant(admitted, merchant_id)
-
-    searched = (body.search or "").casefold()
-    found = [
-        terminal
-        for terminal in merchants.terminals_of_merchant(merchant_id)
-        if body.state in (None, terminal.state)
-        and searched in "\n".join(filter(None, (getattr(terminal, name) for name in SEARCHED))).casefold()
-    ]
-    newest_first = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)
-    return page_of(newest_first, body.page), len(found)
-
-
-def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
-    """Create a terminal of the merchant that the BranchID names.
-
-    Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
-    otherwise a merchant could take payments into the account of another one.
-    """
-    admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
-    merchant = _merchant_of_branch(admitted, body.branch_id)
-    group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
-    if findings or group is None:
-        raise invalid_references(*findings)
-
-    terminal = Terminal(
-        id=sequences.next_id(merchants.TERMINALS),
-        client_id=merchant.id,
-        group_id=group.id,
-        created_at=now,
-        financial_institution_id=merchant.financial_institution_id,
-        branch_name=merchant.name,
-        **body.record_fields(),
-    )
-
-    merchants.create_terminal(terminal, Act("create", caller.agent_id, now), moves_mid=admitted.agent.is_system_user)
-    return terminal
-
-
-def _merchant_of_branch(admitted: Admitted, branch_id: int) -> Merchant:
-    """Return the merchant that the branch names. Another merchant's branch is refused like a missing one."""
-    agent = admitted.agent
-    permissions.check_can_manage(agent, branch_id if agent.is_system_user else agent.client_id)
-    merchant = admitted.read(merchants.key(branch_id))
-    foreign = not agent.is_system_user and agent.client_id != branch_id
-    if merchant is None or merchant.deleted or foreign:
-        raise invalid_references(missing("branch_id", ErrorCode.BRANCH_NOT_FOUND))
-    return merchant

@@ -4,7 +4,7 @@ import secrets
 import string
 
 from chalicelib.domain import acquirer_messages
-from chalicelib.domain.merchant import Terminal
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import HostFacts, Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.store import sequences

@@ -10,9 +10,9 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
-from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction, Warned
 from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
@@ -24,7 +24,7 @@ from chalicelib.services.caller_check import Admitted, admit, admit_to_transacti
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.message_numbers import identify_payment
 from chalicelib.services.receipts import receipts_for, within_limits
-from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions, unique_names
+from chalicelib.store import linked_cards, receipt_numbers, terminals, transactions, unique_names
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.optimistic_writes import retry_with
 from chalicelib.store.receipt_numbers import MonthNumbers
@@ -65,7 +65,7 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
     """Return the keys of the records that decide a payment, besides the agent and its merchant."""
     keys: list[Key[Any]] = [transactions.key(payment_id)]
     if caller.terminal_id is not None:
-        keys.append(merchants.terminal_key(caller.terminal_id))
+        keys.append(terminals.key(caller.terminal_id))
     if body.linked_card_id is not None:
         keys.append(linked_cards.key(body.linked_card_id))
     return keys if body.offline.invoice else keys + receipt_numbers.keys(caller, now)
@@ -74,7 +74,7 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
 def _terminal_in(loaded: Admitted) -> Terminal | None:
     """Return the agent's terminal, which may be another one than the authorizer's, if it has one."""
     terminal_id = loaded.agent.terminal_id
-    return None if terminal_id is None else loaded.read(merchants.terminal_key(terminal_id))
+    return None if terminal_id is None else loaded.read(terminals.key(terminal_id))
 
 
 def _usable_terminal(loaded: Admitted) -> Terminal:

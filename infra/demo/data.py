@@ -15,7 +15,7 @@ from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.base import wire_name
 from chalicelib.schemas.merchants import CreateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services import agents, linked_cards, merchants
+from chalicelib.services import agents, linked_cards, merchants, terminals
 from chalicelib.settings import SANDBOX, settings
 from infra.local import mail_viewer
 from infra.operator import stage_secret
@@ -92,7 +92,7 @@ def _create_merchant(
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
     created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
     merchant = created.merchant
-    merchants.create_terminal(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
+    terminals.create(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
     rights = {"BranchesActions": [{"BranchID": merchant.id, "Actions": [Right.ADMINISTRATOR]}]}

@@ -29,12 +29,12 @@ from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.price_list import UpdatePriceList
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services import agents, merchants, payments, price_lists, reversals
+from chalicelib.services import agents, payments, price_lists, reversals, terminals
 from chalicelib.settings import SANDBOX, settings
 from chalicelib.store import agents as agents_store
 from chalicelib.store import linked_cards
 from chalicelib.store import merchants as merchants_store
-from chalicelib.store import merchants as terminals_store
+from chalicelib.store import terminals as terminals_store
 from chalicelib.store.table import NEW, VERSION, encode, read, table_name
 from infra.bench.shop import write_in_bulk, write_items
 from infra.certify.client import card_of
@@ -265,7 +265,7 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
     for number in range(2, len(TILLS) + 1):
         tid = f"DEMO{number:04d}"
         body = demo_data.terminal_body(first.client_id, f"Demo Store {number}", (tid, "DEMOBANK0000001"))
-        merchants.create_terminal(CreateTerminal.model_validate(body), caller, now)
+        terminals.create(CreateTerminal.model_validate(body), caller, now)
         login, password = demo_data.further_till(number)
         agent = {"Name": f"Demo Store Till {number}", "Email": login, "Password": password, "Phone": demo_data.PHONE}
         place = {"BranchID": first.client_id, "ClientID": first.client_id, "TID": tid}
@@ -283,7 +283,7 @@ def open_till(agent: Agent) -> OpenTill:
     """Return the till of an agent that has a terminal."""
     merchant, terminal = (
         read(merchants_store.key(agent.client_id)),
-        read(terminals_store.terminal_key(agent.terminal_id or 0)),
+        read(terminals_store.key(agent.terminal_id or 0)),
     )
     if merchant is None or terminal is None:
         message = f"Agent {agent.id} has no till."

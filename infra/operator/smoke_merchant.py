@@ -17,7 +17,7 @@ from chalicelib.schemas.field_types import EMAIL
 from chalicelib.schemas.merchants import CreateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents as agents_service
-from chalicelib.services import merchants
+from chalicelib.services import merchants, terminals
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.store import agents
 from chalicelib.store.merchants import key as merchant_key
@@ -67,9 +67,7 @@ def _create(system_user: Agent, email: str) -> tuple[Secret, int]:
     merchant_id = created.merchant.id
     place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "-", "RegionCode": "WC"}
     terminal = {"Name": TID, "Title": NAME, "SIC": "5999", "EntryCaps": "8", "CountryCode": "ZA", "DeviceInfo": DEVICE}
-    merchants.create_terminal(
-        CreateTerminal.model_validate({"BranchID": merchant_id, **place, **terminal}), caller, now
-    )
+    terminals.create(CreateTerminal.model_validate({"BranchID": merchant_id, **place, **terminal}), caller, now)
     key = new_secret_key()
     till = {"Name": NAME, "Email": email, "Phone": PHONE, "TID": TID, "SecretKey": key.reveal()}
     ids = {"BranchID": merchant_id, "ClientID": merchant_id}

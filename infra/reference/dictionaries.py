@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.domain.guid import GUID_PATTERN
-from chalicelib.domain.merchant import ENTRY_CAPS
 from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.terminal import ENTRY_CAPS
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.field_types import PASSWORD_LENGTH, SECRET_KEY_LENGTH

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Features, MobileSettings
-from chalicelib.store import agents, merchants
+from chalicelib.store import agents, terminals
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.support.builders import PASSWORD, Shop, an_email
@@ -86,7 +86,7 @@ def test_a_payment_is_repeated_whatever_changed_since(stage: str, changed: str) 
     login, body = (account.email, account.key), a_body()
     first = post(stage, SUBMIT, body, login)
     if changed == "the terminal is blocked":
-        write_one(update(merchants.terminal_key(terminal), "SET #state = :state", {"state": 0}))
+        write_one(update(terminals.key(terminal), "SET #state = :state", {"state": 0}))
     elif changed == "the terminal is gone":
         write_one(update(agents.key(account.agent.id), "REMOVE #terminal_id", {}))
     else:

@@ -88,7 +88,7 @@ def test_who_is_not_let_in_is_answered_401_by_every_endpoint(stage: str, row: Ro
 def test_a_deleted_merchant_is_answered_as_a_missing_one_wherever_it_is_named(stage: str) -> None:
     world = a_world(stage, "system")
     named = [row for row in ROWS if "{merchantId}" in endpoint_of(row).path]
-    named += [row for row in ROWS if row.endpoint == "management_create_terminal"]
+    named += [row for row in ROWS if row.endpoint == "terminals_create"]
     parts = {row.name: row.parts(world) for row in named}
     write_one(update(merchants.key(world.home.id), "SET #deleted = :deleted", {"deleted": True}))
     answers = {row.name: send(world, _of_parts(row, parts), world.caller.basic_with_key).error for row in named}
@@ -164,7 +164,7 @@ def test_an_agent_of_another_merchant_is_not_found_at_home(stage: str) -> None:
 
 
 IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
-    "management_create_terminal": lambda body: {**body, "BranchID": 999_999_999},
+    "terminals_create": lambda body: {**body, "BranchID": 999_999_999},
     "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_export of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import history_page
-from chalicelib.store import audit, merchants
+from chalicelib.store import audit, terminals
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, terminal_body
 from tests.support.stored import stored_record
@@ -109,7 +109,7 @@ def test_the_country_of_a_terminal_is_apart_from_the_place_of_the_request(shop: 
     terminal = shop.terminal(CountryCode="BW", Phone="71 234 567")
 
     assert (terminal["Country"], terminal["Phone"]) == ("710", "+267 71 234 567")
-    assert stored_record(merchants.terminal_key(terminal["ID"])).country_code == "ZA"
+    assert stored_record(terminals.key(terminal["ID"])).country_code == "ZA"
 
 
 def test_both_spellings_of_self_service_are_taken_and_a_difference_is_told(shop: Shop) -> None:
@@ -143,7 +143,7 @@ def test_an_agent_creates_no_terminal(shop: Shop) -> None:
 def test_everything_that_was_sent_is_stored_and_the_audit_knows(shop: Shop) -> None:
     terminal = shop.terminal()
 
-    stored = stored_record(merchants.terminal_key(terminal["ID"]))
+    stored = stored_record(terminals.key(terminal["ID"]))
     assert (stored.with_accounts, stored.for_account, stored.sbp) == (False, False, '{"Id":"1"}')
     assert "Android" in (stored.request_context or "")
     (entry,) = audit.of(f"terminal#{stored.id}")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.store import agents, audit, merchants, unique_names
+from chalicelib.store import agents, audit, merchants, terminals, unique_names
 from chalicelib.store.table import read
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop
@@ -55,7 +55,7 @@ def targets(shop: Shop) -> dict[str, Target]:
     def created_terminal(body: dict[str, Any]) -> Any:
         name = body.get("Name")
         claim = read(unique_names.tid_key(shop.id, name)) if is_name(name) else None
-        return claim and (claim.holder, read(merchants.terminal_key(claim.holder)) is not None)
+        return claim and (claim.holder, read(terminals.key(claim.holder)) is not None)
 
     def changed_agent(_: object) -> Any:
         found = stored_record(agents.key(agent["ID"]))

@@ -22,7 +22,7 @@ from chalicelib.schemas.payments import Receipt
 from chalicelib.services import lane_runner, outbox, receipts
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
-from chalicelib.store import merchants, message_limits, transactions
+from chalicelib.store import merchants, message_limits, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import commit, encode, put_new
 from infra.operator import payer_records
@@ -57,7 +57,7 @@ def a_sale(**changes: Any) -> Transaction:
     facts = {"client_id": merchant.id, "terminal_id": terminal.id, "merchant": snapshot_of(merchant, None)}
     payment = a_payment(**facts | changes)
     renamed = replace(merchant, name="Another Name")
-    commit(put_new(merchants.TABLE, renamed, "id"), put_new(merchants.TERMINALS, terminal, "id"))
+    commit(put_new(merchants.TABLE, renamed, "id"), put_new(terminals.TABLE, terminal, "id"))
     transactions.record(payment)
     return payment
 

@@ -15,7 +15,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.https import Reply
 from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
-from chalicelib.store import agents, merchants
+from chalicelib.store import agents, merchants, terminals
 from chalicelib.store import linked_cards as linked_card_records
 from chalicelib.store import message_limits as counters
 from chalicelib.store.due_index import PAGE
@@ -287,7 +287,7 @@ class Scenario:
         assert agent is not None
         key: Key[Any] = merchants.key(person.merchant_id)
         if what != "merchant":
-            key = merchants.terminal_key(agent.terminal_id or 0)
+            key = terminals.key(agent.terminal_id or 0)
         begun = self.scheduler.now
         write_one(update(key, "SET #state = :state", {"state": int(is_open)}))
         self.closed = [(whose, begin, min(end, begun) if is_open else end) for whose, begin, end in self.closed]

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.outbox import held_for_stream, welcome
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agents, audit, merchants, outbox, sequences, unique_names
+from chalicelib.store import agents, audit, merchants, outbox, sequences, terminals, unique_names
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
@@ -70,25 +70,25 @@ class TestOnBothEngines:
 
     def test_a_name_belongs_to_one_terminal_of_a_merchant(self) -> None:
         first = a_terminal(client_id=an_agent().id)
-        merchants.create_terminal(first, ACT, moves_mid=False)
+        terminals.create(first, ACT, moves_mid=False)
         second, elsewhere = a_terminal(client_id=first.client_id), a_terminal(client_id=first.client_id + 10**6)
 
         with pytest.raises(ServiceError) as refusal:
-            merchants.create_terminal(second, ACT, moves_mid=False)
-        merchants.create_terminal(elsewhere, ACT, moves_mid=False)
+            terminals.create(second, ACT, moves_mid=False)
+        terminals.create(elsewhere, ACT, moves_mid=False)
 
         assert refusal.value.error is ErrorCode.TID_TAKEN
-        assert read(merchants.terminal_key(second.id)) is None
+        assert read(terminals.key(second.id)) is None
         name = stored_record(unique_names.tid_key(first.client_id, first.tid))
         assert name.holder == first.id
 
     def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:
         client_id = an_agent().id
         for tid in ("B", "A"):
-            merchants.create_terminal(a_terminal(client_id=client_id, tid=tid), ACT, moves_mid=False)
+            terminals.create(a_terminal(client_id=client_id, tid=tid), ACT, moves_mid=False)
         first, second = stored(client_id=client_id), stored(client_id=client_id)
 
-        assert [terminal.tid for terminal in merchants.terminals_of_merchant(client_id)] == ["A", "B"]
+        assert [terminal.tid for terminal in terminals.of_merchant(client_id)] == ["A", "B"]
         assert agents.of_merchant(client_id) == [first, second]
 
     def test_a_list_continues_after_a_page_of_the_store(self) -> None:
@@ -204,16 +204,14 @@ class TestRaces:
 
     def test_of_many_terminals_with_one_name_one_is_created(self) -> None:
         client_id = an_agent().id
-        outcomes = in_parallel(
-            lambda _: merchants.create_terminal(a_terminal(client_id=client_id), ACT, moves_mid=False), 16
-        )
+        outcomes = in_parallel(lambda _: terminals.create(a_terminal(client_id=client_id), ACT, moves_mid=False), 16)
 
         assert outcomes.count(None) == 1
         assert outcomes.count(ErrorCode.TID_TAKEN) == 15
 
     def test_of_many_merchants_with_one_number_at_the_bank_one_gets_it(self) -> None:
         def create(_: int) -> None:
-            merchants.create_terminal(a_terminal(back_retailer_id="RACE 1"), ACT, moves_mid=False)
+            terminals.create(a_terminal(back_retailer_id="RACE 1"), ACT, moves_mid=False)
 
         outcomes = in_parallel(create, 16)
 

@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
-from chalicelib.domain.merchant import Manager, Merchant, Terminal, TerminalGroup
+from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
+from chalicelib.domain.terminal import Terminal
 from tests.support import http
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)

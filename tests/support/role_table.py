@@ -162,7 +162,7 @@ ROWS = [
         _home,
     ),
     Row("management_search_agents", lambda _: {}, MANAGERS, _home),
-    Row("management_list_terminals", lambda _: {}, MANAGERS, _home),
+    Row("terminals_list_page", lambda _: {}, MANAGERS, _home),
     Row("management_get_price_list", _nothing, (*[OK] * 5, MERCHANT), _home),
     Row("management_update_price_list", lambda _: {"Version": 0}, MANAGERS, _home),
     Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),
@@ -172,7 +172,7 @@ ROWS = [
     Row("webhooks_test", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
     Row("webhooks_list_events", lambda _: {}, MANAGERS, _home),
     Row("webhooks_resend_event", lambda _: {}, MANAGERS, lambda world: _home(world) | {"eventId": world.event}),
-    Row("management_create_terminal", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
+    Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
     Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
     Row(
         "payments_get",

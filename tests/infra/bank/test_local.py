@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.store import merchants
+from chalicelib.store import terminals
 from infra.bank import books
 from infra.bank.local import AcquirerSettingsError, acquirers
 from infra.local import engines
@@ -82,9 +82,7 @@ def test_the_stage_takes_its_acquirers_from_its_environment() -> None:
 
 @pytest.mark.usefixtures("stage")
 def test_the_terminals_of_the_demo_data_have_the_merchants_number_at_the_acquirer() -> None:
-    found = {
-        one.tid: one.back_retailer_id for client_id in range(1, 9) for one in merchants.terminals_of_merchant(client_id)
-    }
+    found = {one.tid: one.back_retailer_id for client_id in range(1, 9) for one in terminals.of_merchant(client_id)}
 
     assert found == {"DEMO0001": "DEMOBANK0000001", "OTHER001": "DEMOBANK0000002"}
 

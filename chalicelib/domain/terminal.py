@@ -1,0 +1,84 @@
+"""A terminal: the record under which an agent takes payments."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from chalicelib.domain.agent import ACTIVE
+from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
+from chalicelib.domain.money import Currency
+from chalicelib.errors import Check, ErrorCode, Finding, missing
+from chalicelib.record import Record
+
+ENTRY_CAPS = {
+    "0": "Unknown",
+    "1": "No terminal used",
+    "2": "Magnetic stripe reader",
+    "3": "Bar code",
+    "4": "OCR",
+    "5": "Magnetic stripe and chip reader",
+    "6": "Key entry",
+    "7": "Magnetic stripe reader and key entry",
+    "8": "Magnetic stripe and chip and key entry",
+    "9": "Chip reader",
+    "10": "None",
+}
+
+
+class Terminal(Record):
+    """A stored terminal; `tid` is its name, unique within the merchant."""
+
+    id: int
+    client_id: int
+    tid: str
+    alias: str
+    title: str
+    sic: str
+    currency: Currency
+    country: str
+    city: str
+    location: str
+    entry_caps: str
+    region_code: str
+    country_code: str
+    group_id: int
+    created_at: datetime
+    financial_institution_id: int
+    branch_name: str
+    version: int = 1
+    state: int = ACTIVE
+    phone: str | None = None
+    description: str | None = None
+    terminal_class: str | None = None
+    back_retailer_id: str | None = None
+    owner: str | None = None
+    region: str | None = None
+    branch: str | None = None
+    zip_code: str | None = None
+    time_offset: str | None = None
+    contactless_capable: str | None = None
+    self_service: str | None = None
+    type: str | None = None
+    latitude: Decimal | None = None
+    longitude: Decimal | None = None
+    with_accounts: bool | None = None
+    for_account: bool | None = None
+    sbp: str | None = None  # JSON text, as sent
+    request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
+
+
+def resolve_group(
+    merchant: Merchant, group_id: int | None, group_code: str | None
+) -> tuple[TerminalGroup | None, list[Finding]]:
+    """Return the merchant's terminal group with this ID, code or both, else the group DEFAULT, with the findings."""
+    by_id = next((group for group in merchant.groups if group.id == group_id), None)
+    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
+    by_code = next((group for group in merchant.groups if group.code == code), None)
+    findings = []
+    if group_id is not None and by_id is None:
+        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
+    if group_code is not None and by_code is None:
+        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
+    if by_id and by_code and by_id != by_code:
+        text = "TerminalGroupID and TerminalGroupCode name different groups."
+        findings.append(Finding("group.code", Check.CONTRADICTION, text))
+    return by_id or by_code, findings
