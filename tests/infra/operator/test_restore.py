@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.domain.outbox import held_for_stream, sent, welcome
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import Original, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import outcomes
