@@ -205,7 +205,7 @@ def test_a_cold_start_of_the_authorizer_loads_neither_pydantic_nor_the_routes_no
 
 @pytest.mark.parametrize(
     ("handler", "is_tried"),
-    [("chalicelib.authorizer.authorizer", True), ("app.app", False), ("chalicelib.routes.jobs.sweep_outbox", False)],
+    [("chalicelib.authorizer.authorizer", True), ("app.app", False), ("chalicelib.routes.jobs.sweep", False)],
 )
 def test_only_the_function_itself_fetches_the_secret_before_its_first_request_and_starts_without_it(
     handler: str, *, is_tried: bool

@@ -67,16 +67,14 @@ def post(  # noqa: PLR0913  each argument is needed and independent
     raise FailedError(message)
 
 
-def check(url: str, seconds: float) -> None:
-    """Send one GET. Raise FailedError for another status than 200, OSError or HTTPException without an answer."""
+def get(url: str, seconds: float, headers: Mapping[str, str]) -> Reply:
+    """Send one GET and return the response. Raise OSError or HTTPException without one."""
     target = urlsplit(url)
     kind = http.client.HTTPSConnection if target.scheme == "https" else http.client.HTTPConnection
     with closing(kind(target.netloc, timeout=seconds)) as connection:
-        connection.request("GET", f"{target.path}?{target.query}")
-        status = connection.getresponse().status
-    if status != http.client.OK:
-        message = f"the status is {status}"
-        raise FailedError(message)
+        connection.request("GET", f"{target.path}?{target.query}", headers=headers)
+        response = connection.getresponse()
+        return Reply(response.status, response.read(ANSWER_BYTES))
 
 
 def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:

@@ -4,13 +4,17 @@ Each job is deployed as its own function, which loads neither app.py nor the mid
 runs none, so each imports its modules only when it runs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from chalice.app import Blueprint, CloudWatchEvent, DynamoDBEvent, Rate
 
 from chalicelib import clock
+
+if TYPE_CHECKING:
+    from chalicelib.services.lane_runner import Swept
 
 jobs = Blueprint(__name__)
 
@@ -19,50 +23,35 @@ BATCH = 10  # records: a slow receiver delays at most nine others, once
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
-def sweep_payments(_event: CloudWatchEvent) -> None:
-    """Resolve payments without an outcome, after a crash or a lost answer, or at their Deadline."""
-    from chalicelib.log import log  # noqa: PLC0415  see above
-    from chalicelib.services import payment_sweep  # noqa: PLC0415
+def sweep(_event: CloudWatchEvent) -> None:
+    """Do what is due: payments without an outcome, messages, and deliveries of events.
 
-    with _ending_in_an_outage():
-        swept = payment_sweep.run(clock.now())
-        log("sweep", payments=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
+    The three run side by side, each within its own time, so that none waits for another.
+    """
+    from chalicelib.services import deliveries, outbox, payment_sweep  # noqa: PLC0415  see above
 
-
-@jobs.schedule(Rate(1, unit=Rate.MINUTES))
-def sweep_outbox(_event: CloudWatchEvent) -> None:
-    """Send the due messages."""
-    from chalicelib.log import log  # noqa: PLC0415  see above
-    from chalicelib.services import outbox  # noqa: PLC0415
-
-    with _ending_in_an_outage():
-        swept = outbox.sweep(clock.now())
-        log("sweep", messages=swept.done, behind_seconds=swept.behind_seconds)
+    kinds = {"payments": payment_sweep.run, "messages": outbox.sweep, "deliveries": deliveries.sweep}
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        list(pool.map(_sweep, kinds, kinds.values()))
 
 
-@jobs.schedule(Rate(1, unit=Rate.MINUTES))
-def sweep_events(_event: CloudWatchEvent) -> None:
-    """Send the events that the stream missed and the events that are due again."""
-    from chalicelib.log import log  # noqa: PLC0415  see above
-    from chalicelib.services import deliveries  # noqa: PLC0415
+def _sweep(kind: str, run: Callable[[datetime], "Swept"]) -> None:
+    """Do the due work of one kind, with a line in the log. A defect stops no other kind and leaves no line `sweep`.
 
-    with _ending_in_an_outage():
-        swept = deliveries.sweep(clock.now())
-        log("sweep", deliveries=swept.done, behind_seconds=swept.behind_seconds)
-
-
-@contextmanager
-def _ending_in_an_outage() -> Iterator[None]:
-    """Let an outage end the run with its line in the log: the function did not fail, and the next run tries again."""
+    An outage is no defect: the next run tries again.
+    """
     from chalicelib.errors import ServiceError  # noqa: PLC0415  see above
-    from chalicelib.log import log  # noqa: PLC0415  see above
+    from chalicelib.log import log, log_defect  # noqa: PLC0415  see above
 
     try:
-        yield
-    except ServiceError as refusal:
-        if not refusal.error.is_outage:
-            raise
-        log("sweep", outage=refusal.error.code)
+        swept = run(clock.now())
+    except Exception as failure:  # noqa: BLE001  see the docstring
+        if isinstance(failure, ServiceError) and failure.error.is_outage:
+            log("sweep", kind=kind, outage=failure.error.code)
+        else:
+            log_defect(failure, kind=kind)
+    else:
+        log("sweep", kind=kind, done=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
 
 
 @jobs.schedule(Rate(LOOK_MINUTES, unit=Rate.MINUTES))

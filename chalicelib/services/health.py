@@ -1,5 +1,9 @@
 """The health check: of the store, and of the whole stage from outside."""
 
+import json
+from http import HTTPStatus
+
+from chalicelib.errors import ErrorCode
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants, sequences, sessions, terminals, transactions
 from chalicelib.store.table import check_tables
@@ -20,16 +24,31 @@ def check_store() -> None:
     )
 
 
-LOOK_SECONDS = 20.0
+LOOK_SECONDS = 14.0  # for each of two requests
+MALFORMED = "Basic ?"  # no base64: it names no login, so it counts no attempt
+REFUSALS = {error.code for error in (ErrorCode.BAD_CREDENTIAL, ErrorCode.SCHEME_DISABLED)}
+
+
+class LookError(Exception):
+    """The stage did not answer as it should. The message names the status."""
 
 
 def look_from_outside() -> None:
-    """Ask for the health of the stage at its public address, as a till does. Raise an error unless the answer is 200.
+    """Ask for the health of the stage at its public address, as a till does. Then show it a malformed credential.
 
-    So the look needs the name, the certificate, API Gateway, the API's function and the store.
+    Raise an error unless the answers are 200, and 401 with the envelope of a refusal. So the look needs the name, the
+    certificate, API Gateway, the API's function, the store and the authorizer, which stays warm.
     """
     from chalicelib.gateways import https  # noqa: PLC0415  the API does not look
 
     address = settings().public_address
-    if address:  # the local stage has none
-        https.check(f"{address}/api/v1/health?deep=1", LOOK_SECONDS)
+    if not address:  # the local stage has none
+        return
+    healthy = https.get(f"{address}/api/v1/health?deep=1", LOOK_SECONDS, {})
+    if healthy.status != HTTPStatus.OK:
+        message = f"the status of health is {healthy.status}"
+        raise LookError(message)
+    refused = https.get(f"{address}/api/v1/user/me", LOOK_SECONDS, {"Authorization": MALFORMED})
+    if refused.status != HTTPStatus.UNAUTHORIZED or json.loads(refused.body).get("ErrorCode") not in REFUSALS:
+        message = f"a malformed credential is answered with the status {refused.status}"
+        raise LookError(message)

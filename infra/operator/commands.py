@@ -84,9 +84,8 @@ def _link_card_command(options: argparse.Namespace) -> None:
 
 
 def _sweep_command(options: argparse.Namespace) -> None:
-    with options.settings_of(stage.PAYMENTS):
+    with options.settings_of(stage.SWEEP):
         swept = payment_sweep.run(clock.now())
-    with options.settings_of(stage.MESSAGES):
         messages = outbox.sweep(clock.now())
     print(f"Processed {swept.done} payments and {messages.done} messages.")
     if swept.silent:

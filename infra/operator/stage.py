@@ -21,8 +21,8 @@ from chalicelib.settings import LOCAL
 from infra.local import stage_settings
 from infra.stack import config, resources
 
-# Functions of the stack. The API has the most settings. The sweeps may have others (docs/operator.md#settings).
-API, PAYMENTS, MESSAGES = "APIHandler", "SweepPayments", "SweepOutbox"
+# Functions of the stack. The API has the most settings. The sweep may have others (docs/operator.md#settings).
+API, SWEEP = "APIHandler", "Sweep"
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")  # our clients read the first, those of boto3 the second
 # Variables that every deployed stage has.
 OF_EVERY_STAGE = {*resources.definition()["Globals"]["Function"]["Environment"]["Variables"], *config.PARAMETERS}

@@ -10,7 +10,7 @@ from infra.stack.policies import FILES, KEY, TABLE, USE_OF_THE_KEY, Statement, a
 from infra.stack.resources import SECRET_TYPE, TABLE_TYPE
 
 HOURS = 12  # of a session: the copies of large tables take hours
-FUNCTIONS = ("APIHandler", "SweepPayments", "SweepOutbox")
+FUNCTIONS = ("APIHandler", "Sweep")
 READ = ("BatchGetItem", "GetItem", "Query", "Scan")
 WRITTEN = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")
 # DynamoDB fills a copy with the caller's permissions.

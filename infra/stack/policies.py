@@ -39,38 +39,33 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "deliver-outbox": {"GetItem": "transactions", "UpdateItem": "outbox"},
     "look-from-outside": {},
-    "sweep-events": {
-        "GetItem BatchGetItem UpdateItem": "events webhooks merchants",
-        "PutItem": "events audit outbox",
-        "Query": "webhooks events/index/due",
-        "Scan": "webhooks",
-    },
-    "sweep-outbox": {"GetItem": "transactions", "UpdateItem": "outbox", "Query": "outbox/index/due"},
-    "sweep-payments": {
-        "PutItem": "outbox events",
-        "PutItem UpdateItem": "history",
+    "sweep": {
         "GetItem UpdateItem": "transactions",
+        "GetItem BatchGetItem UpdateItem": "events webhooks merchants",
+        "PutItem": "events audit",
+        "PutItem UpdateItem": "history outbox",
         "UpdateItem": "cards sequences",
-        "Query": "transactions/index/due",
+        "Query": "transactions/index/due outbox/index/due events/index/due webhooks",
+        "Scan": "webhooks",
         "GetItem PutItem UpdateItem": "sandbox",
     },
 }
 TRACED = ("api", "authorizer")
 STREAMS = {"deliver-events": "Events", "deliver-outbox": "Outbox"}
-READ_SECRETS = ("api", "authorizer", "sweep-payments")
+READ_SECRETS = ("api", "authorizer", "sweep")
 # Actions of KMS on values of an agent or a webhook, which the service encrypts itself.
 ENCRYPTED: Mapping[str, Mapping[str, Sequence[str]]] = {
     "api": {"agent": ("Encrypt", "Decrypt"), "webhook": ("Encrypt",)},
     "deliver-events": {"webhook": ("Decrypt",)},
-    "sweep-events": {"webhook": ("Decrypt",)},
+    "sweep": {"webhook": ("Decrypt",)},
 }
 # Actions of S3 on pictures and exports.
 STORED_FILES = {
     "api": ("GetObject", "PutObject"),
     "deliver-outbox": ("GetObject",),
-    "sweep-outbox": ("GetObject",),
+    "sweep": ("GetObject",),
 }
-SEND_MESSAGES = ("deliver-outbox", "sweep-outbox")
+SEND_MESSAGES = ("deliver-outbox", "sweep")
 
 
 def policy_files() -> dict[str, str]:

@@ -13,7 +13,7 @@ from infra.stack.runtime import RUNTIME
 Template = dict[str, Any]
 
 API = "APIHandler"
-CALLING_ACQUIRERS = (API, "SweepPayments")  # cloud.json permits their roles to have network interfaces
+CALLING_ACQUIRERS = (API, "Sweep")  # cloud.json permits their roles to have network interfaces
 # TLS before 1.2 is refused, at the API's own address too, which takes 1.0 without a policy. STRICT refuses a request
 # whose TLS name is another host than its header Host.
 TLS = {"SecurityPolicy": "SecurityPolicy_TLS13_1_2_2021_06", "EndpointAccessMode": "STRICT"}
@@ -54,7 +54,7 @@ def function_names(app: Chalice) -> dict[str, str]:
 
 
 def logical_id(function: str) -> str:
-    """Return Chalice's name for a function in the template: SweepOutbox for sweep_outbox."""
+    """Return Chalice's name for a function in the template: DeliverOutbox for deliver_outbox."""
     return "".join(word.capitalize() for word in function.split("_"))
 
 

@@ -1,6 +1,7 @@
 """The schedules, as the deployed functions are called."""
 
 import json
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from types import ModuleType
@@ -35,49 +36,62 @@ EVENT: dict[str, Any] = {
 
 def test_the_scheduled_sweep_finishes_what_is_due(capsys: pytest.CaptureFixture[str]) -> None:
     payment = a_till().pay(a_card_body(12.68))
-    jobs.sweep_payments(EVENT, None)
+    jobs.sweep(EVENT, None)
 
     swept = stored_transaction(payment.id)
     assert swept.phase is Phase.APPROVED
     assert '"event": "sweep"' in capsys.readouterr().out
 
 
-every_sweep = pytest.mark.parametrize(
-    ("job", "service", "name", "counted"),
-    [
-        (jobs.sweep_payments, payment_sweep, "run", "payments"),
-        (jobs.sweep_outbox, outbox, "sweep", "messages"),
-        (jobs.sweep_events, deliveries, "sweep", "deliveries"),
-    ],
-    ids=["payments", "outbox", "events"],
-)
-Job = Callable[[dict[str, Any], None], Any]
+KINDS = {"payments": (payment_sweep, "run"), "messages": (outbox, "sweep"), "deliveries": (deliveries, "sweep")}
 
 
-@every_sweep
-def test_a_schedule_logs_what_was_done(  # noqa: PLR0913, PLR0917  the columns of a table
-    job: Job, service: ModuleType, name: str, counted: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+def lines_of_a_run(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, **failing_kinds: BaseException
+) -> list[dict[str, Any]]:
+    """Run the sweep, in which these kinds fail, and each other kind makes two attempts. Return the lines of the log."""
+    for kind, (service, name) in KINDS.items():
+        work = failing(failing_kinds[kind]) if kind in failing_kinds else lambda _: Swept(2, behind_seconds=7)
+        monkeypatch.setattr(service, name, work)
+    jobs.sweep(EVENT, None)
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_schedule_logs_what_was_done(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    lines = lines_of_a_run(capsys, monkeypatch)
+
+    assert {line["kind"]: (line["event"], line["done"], line["behind_seconds"]) for line in lines} == dict.fromkeys(
+        KINDS, ("sweep", 2, 7)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_outage_or_a_defect_ends_one_kind_and_no_other(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(service, name, lambda _: Swept(2, behind_seconds=7))
-    job(EVENT, None)
+    for failure, event in (
+        (ServiceError(ErrorCode.STORE_UNAVAILABLE), "sweep"),  # an outage ends with its line
+        (ServiceError(ErrorCode.ROLE_MAY_NOT), "defect"),
+        (ZeroDivisionError(), "defect"),
+    ):
+        lines = lines_of_a_run(capsys, monkeypatch, **{kind: failure})
+        (ended,) = [line for line in lines if line["kind"] == kind]
 
-    assert f'"{counted}": 2, "behind_seconds": 7' in capsys.readouterr().out
+        assert (ended["event"], ended.get("outage")) == (event, 903 if event == "sweep" else None)
+        assert "done" not in ended
+        assert sorted(line["kind"] for line in lines if line.get("done") == 2) == sorted(KINDS.keys() - {kind})
 
 
-@every_sweep
-def test_an_outage_ends_a_sweep_and_a_defect_fails_it(  # noqa: PLR0913, PLR0917  the columns of a table
-    job: Job, service: ModuleType, name: str, counted: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.setattr(service, name, failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
-    job(EVENT, None)
-    line = json.loads(capsys.readouterr().out)
-    assert (line["event"], line["outage"]) == ("sweep", ErrorCode.STORE_UNAVAILABLE.code)
-    assert counted not in line
+def test_the_kinds_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(len(KINDS))
 
-    for defect in (ServiceError(ErrorCode.ROLE_MAY_NOT), ZeroDivisionError()):
-        monkeypatch.setattr(service, name, failing(defect))
-        with pytest.raises(type(defect)):
-            job(EVENT, None)
+    def wait(_: datetime) -> Swept:
+        together.wait(20)
+        return Swept()
+
+    for service, name in KINDS.values():
+        monkeypatch.setattr(service, name, wait)
+    jobs.sweep(EVENT, None)
 
 
 @pytest.mark.parametrize("job", [jobs.deliver_events, jobs.deliver_outbox])

@@ -47,12 +47,12 @@ KEY_OF_A_TABLE = ("CreateGrant", "Decrypt", "DescribeKey", "Encrypt", "GenerateD
 FUNCTIONS = {
     "authorizer.py": "authorizer",
     "web.py": "api",
-    "services/payment_sweep.py": "sweep-payments",
-    "services/outbox.py:sweep": "sweep-outbox",
+    "services/payment_sweep.py": "sweep",
+    "services/outbox.py:sweep": "sweep",
     "services/outbox.py:deliver": "deliver-outbox",
-    "services/deliveries.py:sweep": "sweep-events",
-    "services/deliveries.py:_attempt": "sweep-events",  # these two in a thread of the sweep
-    "services/deliveries.py:_begin_missed": "sweep-events",
+    "services/deliveries.py:sweep": "sweep",
+    "services/deliveries.py:_attempt": "sweep",  # these two in a thread of the sweep
+    "services/deliveries.py:_begin_missed": "sweep",
     "services/deliveries.py:deliver": "deliver-events",
     "services/deliveries.py:attempt": "deliver-events",  # in a thread of its own, unless the sweep calls it
 }

@@ -106,13 +106,11 @@ def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwa
     until(lambda: {instance.state for instance in alive} == {"T"})  # after its answer has gone out
 
 
-def test_the_sweeps_run_and_have_a_schedule(deployed: Deployed) -> None:
-    resources = deployed.stage.resources
-    for name in ("SweepPayments", "SweepOutbox"):
-        outcome = deployed.stage.functions[name].invoke(stage.scheduled_event())
+def test_the_sweep_runs_and_has_a_schedule(deployed: Deployed) -> None:
+    outcome = deployed.stage.functions["Sweep"].invoke(stage.scheduled_event())
 
-        assert (outcome.error, outcome.payload) == (None, b"null")
-        assert stage.intervals(resources[name]["Properties"]) == [60]
+    assert (outcome.error, outcome.payload) == (None, b"null")
+    assert stage.intervals(deployed.stage.resources["Sweep"]["Properties"]) == [60]
 
 
 @pytest.fixture

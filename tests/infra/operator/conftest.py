@@ -36,9 +36,7 @@ def deploy(aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy]:
     made: list[str] = []
 
     def make(stack: str = "payments-dev", settings: Mapping[str, str] = SETTINGS, **of: Mapping[str, str]) -> str:
-        named = {
-            name: dict(settings) | dict(of.get(name, {})) for name in ("APIHandler", "SweepPayments", "SweepOutbox")
-        }
+        named = {name: dict(settings) | dict(of.get(name, {})) for name in ("APIHandler", "Sweep")}
         stacks.create_stack(StackName=stack, TemplateBody=json.dumps(template(named)), Capabilities=["CAPABILITY_IAM"])
         made.append(stack)
         return stack

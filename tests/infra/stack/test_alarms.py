@@ -13,9 +13,10 @@ import pytest
 
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways import mail, secrets
+from chalicelib.gateways import https, mail, secrets
+from chalicelib.gateways.https import Reply
 from chalicelib.routes import jobs
-from chalicelib.services import authentication, outbox, payment_sweep, payments
+from chalicelib.services import authentication, health, outbox, payment_sweep, payments
 from chalicelib.settings import settings
 from infra.api_gateway import gateway
 from infra.api_gateway.gateway import Kind, Refusal
@@ -32,7 +33,8 @@ from tests.services.test_jobs import EVENT
 from tests.support.accounts import an_account
 from tests.support.builders import a_shop
 from tests.support.cards import a_card_body
-from tests.support.http import Reply, call, get, post
+from tests.support.http import call, get, post
+from tests.support.intercepted_calls import counting
 from tests.support.iso8583_stage import ending, paying_at_a_bank
 from tests.support.outages import closed, hanging, throttling, without
 from tests.support.transactions import a_body
@@ -136,7 +138,7 @@ def test_a_bank_that_is_away_silent_or_talks_nonsense_is_no_defect(stage: str, l
         with running.away():
             for minutes in range(2, 14):
                 swept = payment_sweep.run(datetime.now(UTC) + timedelta(minutes=minutes))
-                jobs.sweep_payments(EVENT, None)
+                jobs.sweep(EVENT, None)
     assert swept.done
     sums = logs.sums()
 
@@ -170,18 +172,17 @@ def test_a_store_that_fails_is_no_defect_and_rings_as_sales_that_stop(
 ) -> None:
     account = an_account()
     with outage() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):
-        replies: list[Reply] = [
+        replies = [
             call(stage, "GET", "/api/v1/user/me", None, None, {"Authorization": account.basic}),
             get(stage, "/api/v1/health?deep=1", None),
         ]
-        for job in (jobs.sweep_payments, jobs.sweep_outbox, jobs.sweep_events):
-            job(EVENT, None)
+        jobs.sweep(EVENT, None)
     sums = logs.sums()
 
     assert [reply.error for reply in replies] == [(503, 903)] * 2
     assert of_triggers(sums) == {}
     assert sums["ServerErrors"] > 0
-    assert sums["SweepRuns"] == 3 * 3  # each ended with its line, which here counts for each of three functions
+    assert sums["SweepRuns"] == 3  # each kind ended with its line
 
 
 def test_an_unreadable_record_is_a_ticket_and_no_defect(stage: str, logs: Logs) -> None:
@@ -233,7 +234,7 @@ CRASHES: list[tuple[str, Line | str]] = [
     *((name, "2026-11-25T10:00:00.000Z 7a Task timed out after 29.03 seconds") for name in FUNCTIONS - {"Access"}),
     *((name, "RequestId: 7a Error: Runtime exited with error: exit status 1") for name in FUNCTIONS - {"Access"}),
     *((name, "[ERROR] Runtime.ImportModuleError: No module named 'x'") for name in FUNCTIONS - {"Access"}),
-    ("SweepPayments", "[ERROR] ZeroDivisionError: division by zero\rTraceback (most recent call last):"),
+    ("Sweep", "[ERROR] ZeroDivisionError: division by zero\rTraceback (most recent call last):"),
     *(
         ("Access", {"status": "500", "refused_as": str(kind), "integration_status": "200"})
         for kind in (
@@ -375,6 +376,36 @@ def test_the_look_asks_for_the_health_at_the_public_address(
             jobs.look_from_outside(EVENT, None)
 
 
+def test_the_look_shows_a_malformed_credential_without_an_attempt_to_sign_in(
+    stage: str, public_address: Callable[[str], None], logs: Logs
+) -> None:
+    public_address(stage)
+    with counting() as calls:
+        jobs.look_from_outside(EVENT, None)
+    sums = logs.sums()
+
+    assert calls == ["BatchGetItem"]  # of the health; the authorizer reads no login
+    assert (of_triggers(sums), sums["Misuse"] <= 1) == ({}, True)  # Misuse rings at fifty
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Reply(200, b'{"ErrorCode": 0}'), Reply(500, b'{"ErrorCode": 901}'), Reply(401, b'{"message": "Unauthorized"}')],
+)
+def test_a_malformed_credential_that_is_not_refused_fails_the_look(
+    stage: str, public_address: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, answer: Reply
+) -> None:
+    public_address(stage)
+    real = https.get
+
+    def answered(url: str, seconds: float, headers: Mapping[str, str]) -> Reply:
+        return answer if headers else real(url, seconds, headers)
+
+    monkeypatch.setattr(https, "get", answered)
+    with pytest.raises(health.LookError, match=f"a malformed credential is answered with the status {answer.status}"):
+        jobs.look_from_outside(EVENT, None)
+
+
 def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
     metrics = {metric.metric for metric in alarms.METRIC_FILTERS}
     names = {metric.function for metric in alarms.METRIC_FILTERS}
@@ -424,11 +455,10 @@ def test_a_line_of_the_gateway_counts_for_what_it_says(line: Line, sums: dict[st
 
 
 OURS = FUNCTIONS - {"Access", "LookFromOutside"}  # the look has an alarm of its own
-SWEEPS = {"SweepPayments", "SweepOutbox", "SweepEvents"}
 ACQUIRERS, GUESSES, MESSAGES = (
-    {"APIHandler", "SweepPayments"},
+    {"APIHandler", "Sweep"},
     {"APIHandler", "Authorizer"},
-    {"DeliverOutbox", "SweepOutbox"},
+    {"DeliverOutbox", "Sweep"},
 )
 WRITTEN: list[tuple[set[str], Line, dict[str, int]]] = [  # who writes the line, and for what it counts there
     (OURS, {"event": "defect"}, {"Defects": 1}),
@@ -438,15 +468,19 @@ WRITTEN: list[tuple[set[str], Line, dict[str, int]]] = [  # who writes the line,
     ({"APIHandler"}, {"event": "request", "status": 503, "error_code": 902}, {"AcquirersOutOfReach": 1}),
     ({"APIHandler"}, {"event": "request", "status": 499, "error_code": 1}, {}),
     (ACQUIRERS, {"event": "answer_lost"}, {"AcquirersOutOfReach": 1}),
-    ({"SweepPayments"}, {"event": "acquirer_silent"}, {"AcquirersOutOfReach": 5}),
-    ({"SweepPayments"}, {"event": "reversal_outstanding"}, {"MoneyHeld": 1}),
-    ({"SweepPayments"}, {"event": "overdue"}, {"MoneyHeld": 1}),
-    ({"SweepPayments"}, {"event": "sweep", "behind_seconds": 300}, {"SweepRuns": 1, "MoneyHeld": 1}),
-    ({"SweepOutbox"}, {"event": "sweep", "behind_seconds": 600}, {"SweepRuns": 1, "DeliveriesBehind": 1}),
-    ({"SweepEvents"}, {"event": "sweep", "behind_seconds": 3600}, {"SweepRuns": 1, "DeliveriesBehind": 1}),
-    (SWEEPS, {"event": "sweep", "behind_seconds": 299}, {"SweepRuns": 1}),
-    ({"SweepOutbox"}, {"event": "sweep", "behind_seconds": 599}, {"SweepRuns": 1}),
-    ({"SweepEvents"}, {"event": "sweep", "behind_seconds": 3599}, {"SweepRuns": 1}),
+    ({"Sweep"}, {"event": "acquirer_silent"}, {"AcquirersOutOfReach": 5}),
+    ({"Sweep"}, {"event": "reversal_outstanding"}, {"MoneyHeld": 1}),
+    ({"Sweep"}, {"event": "overdue"}, {"MoneyHeld": 1}),
+    ({"Sweep"}, {"event": "sweep", "kind": "payments", "behind_seconds": 300}, {"SweepRuns": 1, "MoneyHeld": 1}),
+    ({"Sweep"}, {"event": "sweep", "kind": "messages", "behind_seconds": 600}, {"SweepRuns": 1, "DeliveriesBehind": 1}),
+    (
+        {"Sweep"},
+        {"event": "sweep", "kind": "deliveries", "behind_seconds": 3600},
+        {"SweepRuns": 1, "DeliveriesBehind": 1},
+    ),
+    ({"Sweep"}, {"event": "sweep", "kind": "payments", "behind_seconds": 299}, {"SweepRuns": 1}),
+    ({"Sweep"}, {"event": "sweep", "kind": "messages", "behind_seconds": 599}, {"SweepRuns": 1}),
+    ({"Sweep"}, {"event": "sweep", "kind": "deliveries", "behind_seconds": 3599}, {"SweepRuns": 1}),
     (GUESSES, {"event": "denied"}, {"Misuse": 1}),
     (GUESSES, {"event": "login_from_many_places"}, {"Misuse": 50}),
     (MESSAGES, {"event": "outbox", "outcome": "given up"}, {"Unusual": 1}),

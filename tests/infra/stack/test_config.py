@@ -83,9 +83,9 @@ def test_a_stage_that_calls_itself_another_stage_is_refused(stage: str, named: s
 
 def test_a_function_that_calls_itself_another_stage_is_refused() -> None:
     file = prod()
-    file["stages"]["prod"]["lambda_functions"] = {"sweep_payments": {"environment_variables": {"STAGE": "dev"}}}
+    file["stages"]["prod"]["lambda_functions"] = {"sweep": {"environment_variables": {"STAGE": "dev"}}}
 
-    assert lines(file) == [", function sweep_payments: STAGE is dev, but this is the stage prod."]
+    assert lines(file) == [", function sweep: STAGE is dev, but this is the stage prod."]
 
 
 def test_a_stage_without_a_name_is_refused() -> None:
@@ -308,10 +308,10 @@ def test_each_wrong_value_is_named_once_with_the_functions_that_have_it(
     monkeypatch.setattr(config, "_refusal", refusal)
     config.check_values(sam, package.ROOT, "dev")
     everywhere = with_settings(sam, {"SMS_SENDER": "?", "ACQUIRERS": "ISO8583"})
-    changed = with_settings(everywhere, {"MAIL_FROM": "?"}, "APIHandler", "SweepPayments")
+    changed = with_settings(everywhere, {"MAIL_FROM": "?"}, "APIHandler", "Sweep")
 
     assert sorted(refused_values(changed)) == [
-        ", function sweep_payments, api_handler: MAIL_FROM: ValueError: ?",
+        ", function sweep, api_handler: MAIL_FROM: ValueError: ?",
         "ISO8583_PORT is missing.",
         "SMS_SENDER is wrong.",
     ]
@@ -334,10 +334,10 @@ def test_variables_have_the_bytes_that_lambda_takes(sam: dict[str, Any], monkeyp
 
 
 def test_a_wrong_value_of_some_functions_names_them(sam: dict[str, Any]) -> None:
-    wrong = with_settings(sam, {"SWEEP_CONCURRENCY": "65"}, "APIHandler", "SweepPayments")
+    wrong = with_settings(sam, {"SWEEP_CONCURRENCY": "65"}, "APIHandler", "Sweep")
 
     assert sorted(refused_values(wrong)) == [
-        ", function sweep_payments, api_handler: SWEEP_CONCURRENCY is 65; it is a number from 1 to 64."
+        ", function sweep, api_handler: SWEEP_CONCURRENCY is 65; it is a number from 1 to 64."
     ]
 
 

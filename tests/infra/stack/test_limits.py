@@ -14,8 +14,7 @@ from infra.stack.package import quota
 from tests.infra.stack.test_template import of_type
 
 PUBLIC = [endpoint for endpoint in (*ENDPOINTS, *DOCUMENTS) if endpoint.public]
-SWEEPS = ("SweepPayments", "SweepOutbox")
-PERIOD_SECONDS = 60  # of the sweeps
+PERIOD_SECONDS = 60  # of the sweep
 UNRESERVED = 100  # runs that AWS keeps for functions without a reservation
 
 
@@ -71,7 +70,7 @@ def reserved(sam: dict[str, Any], function: str, **parameters: int) -> int | Non
     [
         ("Authorizer", "AuthorizerConcurrency", 100),
         ("APIHandler", "ApiConcurrency", None),
-        *((sweep, "SweepConcurrency", 1) for sweep in SWEEPS),
+        ("Sweep", "SweepConcurrency", 1),
     ],
 )
 def test_a_function_reserves_what_the_account_decides(
@@ -94,9 +93,8 @@ def test_the_operators_guide_names_the_quota_of_concurrent_runs(sam: dict[str, A
     assert [reserved(sam, function, **dict.fromkeys(without, 0)) for function in functions] == [None] * len(functions)
 
 
-@pytest.mark.parametrize("sweep", SWEEPS)
-def test_runs_of_a_sweep_do_not_pile_up(sweep: str, sam: dict[str, Any]) -> None:
-    function = deployed(sam)[sweep]["Properties"]
+def test_runs_of_the_sweep_do_not_pile_up(sam: dict[str, Any]) -> None:
+    function = deployed(sam)["Sweep"]["Properties"]
 
     assert function["ReservedConcurrentExecutions"] == 1
     assert function["EventInvokeConfig"] == {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": PERIOD_SECONDS}
@@ -104,8 +102,8 @@ def test_runs_of_a_sweep_do_not_pile_up(sweep: str, sam: dict[str, Any]) -> None
     assert sam["Parameters"]["SweepConcurrency"]["AllowedValues"] == [0, 1]
 
 
-def test_the_sweep_of_payments_has_nearly_the_whole_minute(sam: dict[str, Any]) -> None:
-    assert sam["Resources"]["SweepPayments"]["Properties"]["Timeout"] == 58
+def test_the_sweep_has_nearly_the_whole_minute(sam: dict[str, Any]) -> None:
+    assert sam["Resources"]["Sweep"]["Properties"]["Timeout"] == 58
 
 
 def web_acls(items: dict[str, Any]) -> list[str]:

@@ -38,7 +38,7 @@ def test_every_log_group_is_encrypted_with_the_key_of_the_stage(sam: dict[str, A
     groups = log_groups(sam)
 
     assert {group["LogGroupName"].rsplit("/", 1)[1] for group in groups.values()} == {
-        *("access", "api", "authorizer", "sweep-outbox", "sweep-payments", "sweep-events"),
+        *("access", "api", "authorizer", "sweep"),
         *("deliver-events", "deliver-outbox", "look-from-outside"),
     }
     assert all(group["KmsKeyId"] == KEY for group in groups.values())

@@ -43,7 +43,7 @@ def test_a_stage_sends_e_mail_only_from_its_own_address(tmp_path: Path) -> None:
     settings = {"stages": {"prod": {"environment_variables": {"MAIL_FROM": "The shop <receipts@shop.example>"}}}}
     project = package._project(tmp_path, config.senders(settings, "prod"))  # noqa: SLF001  without the wheels
 
-    for name in ("deliver-outbox", "sweep-outbox"):
+    for name in ("deliver-outbox", "sweep"):
         policy = json.loads((project / ".chalice" / f"policy-{name}.json").read_text(encoding="utf-8"))
         (mail,) = [one for one in policy["Statement"] if "ses:SendEmail" in one["Action"]]
         assert mail["Condition"] == {"StringEquals": {"ses:FromAddress": ["receipts@shop.example"]}}

@@ -161,7 +161,7 @@ def test_the_functions_that_call_acquirers_can_stand_in_subnets(sam: dict[str, A
     placed = {name for name, one in functions.items() if "VpcConfig" in one}
     roles = sam["Resources"]["NetworkPolicy"]["Properties"]["Roles"]
 
-    assert placed == {"APIHandler", "SweepPayments"}
+    assert placed == {"APIHandler", "Sweep"}
     for name in placed:
         assert functions[name]["VpcConfig"] == {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}
         assert functions[name]["Role"]["Fn::GetAtt"][0] in {role["Ref"] for role in roles}

@@ -46,8 +46,7 @@ for _ in range(3):  # as a till does: the same payment again, if the store was t
 paid_with = sorted(sys.modules)
 scheduled = {"version": "0", "account": "1", "region": "r", "detail": {}, "detail-type": "t", "source": "s",
              "time": "t", "id": "1", "resources": []}
-for name in ("SweepPayments", "SweepOutbox"):
-    load(handlers[name])(scheduled, Context)
+load(handlers["Sweep"])(scheduled, Context)
 paths = sorted({module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)})
 print(json.dumps({"light": light, "answer": answer, "paid_with": paid_with, "paths": paths}))
 """
