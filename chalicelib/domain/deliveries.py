@@ -65,7 +65,7 @@ class Delivery(Record):
     expires_at: int  # epoch seconds: the table's TTL
     state: DeliveryState = DeliveryState.PENDING
     due_at: datetime | None = None
-    due_shard: str | None = None
+    due_lane: str | None = None
     attempts: int = 0
     made: tuple[Attempt, ...] = ()
 
@@ -94,7 +94,7 @@ def begun(event: Event, webhook_id: int, now: datetime) -> Delivery:
     """Return a new delivery without attempts, due in the queue of its webhook."""
     queue, expires_at = queue_of(event.client_id, webhook_id), int((event.at + KEPT_FOR).timestamp())
     place = place_of_delivery(event, webhook_id)
-    return Delivery(event.day, place, webhook_id, now, expires_at, due_at=now, due_shard=queue)
+    return Delivery(event.day, place, webhook_id, now, expires_at, due_at=now, due_lane=queue)
 
 
 def begun_at_once(event: Event, webhook: Webhook, now: datetime) -> Delivery:
@@ -112,7 +112,7 @@ def again(delivery: Delivery, now: datetime) -> Delivery:
     """Return a delivery that a caller requested again: it starts from scratch and keeps its earlier attempts."""
     queue = queue_of(delivery.client_id, delivery.webhook_id)
     begun_anew = replace(delivery, state=DeliveryState.PENDING, attempts=0, began_at=now)
-    return replace(begun_anew, due_at=now, due_shard=queue)
+    return replace(begun_anew, due_at=now, due_lane=queue)
 
 
 def queue_of(client_id: int, webhook_id: int) -> str:
@@ -150,7 +150,7 @@ def as_of_webhooks(delivery: Delivery, existing: Collection[int]) -> Delivery:
 
 def finished(delivery: Delivery, state: DeliveryState) -> Delivery:
     """Return the delivery as finished."""
-    return replace(delivery, state=state, due_at=None, due_shard=None)
+    return replace(delivery, state=state, due_at=None, due_lane=None)
 
 
 def shown(answer: bytes) -> str | None:

@@ -36,8 +36,8 @@ from chalicelib.record import Record
 from chalicelib.schemas.webhooks import body_of
 from chalicelib.services import lane_runner
 from chalicelib.services import webhooks as service
-from chalicelib.services.lane_runner import Done, Image, Lane, Limits, Swept
-from chalicelib.store import due_index, events, merchants
+from chalicelib.services.lane_runner import Done, Image, Lane, Run, Swept
+from chalicelib.store import events, merchants
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import OPERATOR, Act
@@ -46,7 +46,7 @@ from chalicelib.store.optimistic_writes import retry_on_change
 from chalicelib.store.table import decode, read, read_all
 
 THREADS_OF_BATCH = 16  # parallel attempts of one call of the stream
-THREADS = 32  # parallel attempts of one run of the sweep
+THREADS = 4  # parallel attempts of the sweep at one webhook
 SECONDS = 45  # for beginning attempts: the last may take 10, and a run has 58
 BEGINNING = 1 / 3  # of a run's time, only for events that the stream missed
 
@@ -204,19 +204,11 @@ def sweep(now: datetime, seconds: float = SECONDS, *, waits: bool = True) -> Swe
     First queue the deliveries of the events that the stream has missed. Deliveries to silent receivers do not count as
     behind: their merchants receive an e-mail.
     """
-    with lane_runner.running("delivery", now, Limits(seconds, THREADS, waits=waits)) as run:
-        run.add(Lane(events.LANE, partial(due_index.of_lane, events.TABLE, events.LANE), partial(_begin_missed, now)))
-        run.drain(seconds * BEGINNING)
-        for hook in webhooks_store.every():
-            run.add(_queue(rules.queue_of(hook.client_id, hook.id)))
-        run.drain()
+    run = Run("delivery", now, seconds, waits=waits)
+    run.drain([Lane(events.LANE, events.TABLE, partial(_begin_missed, now))], seconds * BEGINNING)
+    queues = [rules.queue_of(hook.client_id, hook.id) for hook in webhooks_store.every()]
+    run.drain([Lane(name, events.TABLE, _attempt, THREADS) for name in queues])
     return run.swept(counts_silent=False)
-
-
-def _queue(name: str) -> Lane:
-    """Return the queue of a webhook as a lane."""
-    due, next_due = partial(due_index.of_shard, events.TABLE, name), partial(due_index.next_due, events.TABLE, name)
-    return Lane(name, due, _attempt, next_due)
 
 
 def _begin_missed(due_at: datetime, entry: Due, _: datetime) -> Done:

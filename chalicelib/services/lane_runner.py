@@ -1,44 +1,32 @@
-"""The runner of due work: one lane per receiver, side by side, so that a silent receiver delays no other.
+"""The runner of due work: a thread for each lane, so that a silent receiver delays no other.
 
-The sweeps of payments, messages and deliveries use it. Each has its own way to read a lane and to make an attempt. Some
-runs take only the work that is due when they begin; others also wait for work that becomes due later. Each lane has an
-equal share of the threads and a circuit breaker (`domain.circuit_breaker`). The process remembers the breakers from run
-to run. Threads make the attempts. The caller's thread does everything else, also the reading of due work.
+A lane is the work for one receiver (an acquirer, a webhook, the senders of e-mail), or work without a receiver. The
+sweeps of payments, messages and deliveries use it. Each has its own way to make an attempt.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
+from threading import Lock
 from typing import Any, TypeVar
 
-from chalicelib.domain.circuit_breaker import Breaker, Use, may_begin, may_continue, share
 from chalicelib.errors import ServiceError
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
+from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
 from chalicelib.store.table import UnreadableError
 
 THREAD_NAME = "sweep"
+LANES_AT_ONCE = 200  # five webhooks of forty merchants; Lambda allows 1,024 threads
+OPENS_AFTER = 5  # requests in a row without an answer: the receiver is silent
 LOOK_EACH = 1.0  # seconds between two readings of a lane, in a run that waits
-LOOKS_A_SECOND = 100  # over all lanes
 
 R = TypeVar("R")
-
-
-class Limits(Record):
-    """The limits of a run: it begins no attempt after `seconds`, and at most `most` attempts.
-
-    A run that `waits` continues while work becomes due within its time.
-    """
-
-    seconds: float
-    threads: int
-    most: int | None = None
-    waits: bool = False
 
 
 class Done(Record):
@@ -61,116 +49,80 @@ class Swept(Record):
     silent: tuple[str, ...] = ()  # lanes of receivers that do not answer
 
 
-@dataclass
-class Memory:
-    """The breakers of each kind of work, by lane. A new process learns them again at the cost of a few time-outs."""
-
-    breakers: dict[str, dict[str, Breaker]] = field(default_factory=dict)
-
-
 @cache
-def memory() -> Memory:
-    """Return the memory that this process keeps between runs."""
-    return Memory()
+def memory() -> dict[str, int]:
+    """Return the number of requests in a row without an answer, by lane: the circuit breakers.
+
+    The process remembers them from run to run. A new process learns them again at the cost of a few time-outs.
+    """
+    return {}
 
 
 @dataclass
 class Lane:
-    """The work for one receiver, or the work without a receiver, the longest due first. `head` is the next entry.
+    """The work for one receiver, in the lane `name` of a table's due index. So many attempts run at once.
 
-    `due` reads the entries that are due at a time. `next_due` reads when the next entry becomes due.
+    Any answer of the receiver counts, also a refusal. A run tries a silent receiver once, and leaves the other work of
+    the lane, if the lane `spares` it.
     """
 
     name: str
-    due: Callable[[datetime], Iterator[Due]]
+    table: str
     attempt: Attempt
-    next_due: Callable[[], datetime | None] = field(default=lambda: None)
-    breaker: Breaker = field(default_factory=Breaker)
-    use: Use = field(default_factory=Use)
-    entries: Iterator[Due] = field(default_factory=lambda: iter(()))
-    head: Due | None = None
-    next_at: datetime | None = None  # when the next entry becomes due
-    begun: int = 0
+    threads: int = 1
+    spares: Callable[[str], bool] = lambda _: True  # by its name
     done: int = 0
-    failed: list[Due] = field(default_factory=list)
-
-    def look(self, now: datetime) -> None:
-        """Read all due entries. Failed entries that are still due come again."""
-        self.entries = self.due(now)
-        self.head = next(self.entries, None)
-        self.next_at = None if self.head else self.next_due()
-        self.failed = []
-
-    def only_count(self) -> None:
-        """Count failures, but keep sending to a silent receiver."""
-        self.breaker = replace(self.breaker, holds=False)
+    left: Sequence[Due] = ()  # due, but not done
+    is_tried: bool = False  # a request was sent in this run
+    is_unfinished: bool = False  # the time ran out
+    _lock: Lock = field(default_factory=Lock)
 
     @property
-    def is_waiting(self) -> bool:
-        """Return whether the lane has an entry that this run may still begin."""
-        return self.head is not None and may_continue(self.breaker, self.use)
+    def is_silent(self) -> bool:
+        """Return whether the receiver gave no answer to the latest requests."""
+        return memory().get(self.name, 0) >= OPENS_AFTER
 
-    def take(self) -> Due | None:
-        """Return the next entry and count it as running."""
-        entry, self.head = self.head, next(self.entries, None)
-        self.begun += 1
-        self.use = Use(self.use.running + 1, self.use.tried)
-        return entry
+    @property
+    def is_spared(self) -> bool:
+        """Return whether the run leaves the rest of the lane."""
+        return self.is_silent and self.is_tried and self.spares(self.name)
 
-    def note(self, entry: Due, done: Done) -> None:
-        """Count the result of an attempt, also in the lane's breaker."""
-        for answered in done.answers:
-            self.breaker = self.breaker.after(answered=answered)
-        self.use = Use(self.use.running - 1, self.use.tried or bool(done.answers))
-        self.done += done.was_due
-        if done.defect:
-            self.failed.append(entry)
+    def note(self, done: Done) -> None:
+        """Count the result of an attempt."""
+        with self._lock:
+            for answered in done.answers:
+                memory()[self.name] = 0 if answered else memory().get(self.name, 0) + 1
+            self.is_tried = self.is_tried or bool(done.answers)
+            self.done += done.was_due
 
 
 class Run:
-    """One run over lanes: its clock, its limits and its threads."""
+    """One run over lanes of one kind of work, which begins no attempt after `seconds`.
 
-    def __init__(self, kind: str, now: datetime, limits: Limits, pool: Executor) -> None:
-        self._kind, self._limits, self._pool = kind, limits, pool
+    It takes the work that is due when it begins. A run that `waits` also takes work that becomes due in its time.
+    """
+
+    def __init__(self, kind: str, now: datetime, seconds: float, *, waits: bool = False) -> None:
+        self._kind, self._seconds, self._waits = kind, seconds, waits
         self._began_at, self._began = now, time.monotonic()
-        self._running: dict[Future[Done], tuple[Lane, Due]] = {}
-        self._looked = self._began
-        self.lanes: list[Lane] = []
+        self._lanes: list[Lane] = []
 
-    def add(self, lane: Lane) -> Lane:
-        """Add a lane with its remembered breaker, and read the entries that were due when the run began."""
-        lane.breaker = memory().breakers.get(self._kind, {}).get(lane.name, lane.breaker)
-        lane.look(self._began_at)
-        self.lanes.append(lane)
-        return lane
-
-    def drain(self, seconds: float | None = None) -> None:
-        """Make the attempts until no entry waits or the time is over; wait for the running attempts.
-
-        Raise every error that an attempt does not handle itself.
-        """
-        until = self._limits.seconds if seconds is None else min(seconds, self._limits.seconds)
-        while True:
-            self._look_again(until)
-            while lane := self._next(until):
-                self._begin(lane)
-            if self._running:
-                self._finish()
-            elif self._limits.waits and self._elapsed() < until and self._is_something_coming():
-                time.sleep(self._pause)
-            else:
-                return
+    def drain(self, lanes: Sequence[Lane], seconds: float | None = None) -> None:
+        """Make the attempts of these lanes side by side. Raise every error that an attempt does not handle itself."""
+        self._lanes += lanes
+        until = self._seconds if seconds is None else min(seconds, self._seconds)
+        with workers(min(len(lanes), LANES_AT_ONCE) or 1) as pool:
+            list(pool.map(partial(self._drain, until), lanes))
 
     def swept(self, *, counts_silent: bool = True) -> Swept:
-        """Remember the breakers and return the results. `counts_silent`: count silent lanes as behind."""
-        memory().breakers[self._kind] = {lane.name: lane.breaker for lane in self.lanes}
-        counted = [lane for lane in self.lanes if counts_silent or not lane.breaker.is_open]
-        left = [entry.since for lane in counted for entry in (*lane.failed, lane.head) if entry]
+        """Return the results. `counts_silent`: count the lanes of silent receivers as behind."""
+        counted = [lane for lane in self._lanes if counts_silent or not lane.is_silent]
+        left = [entry.since for lane in counted for entry in lane.left]
         return Swept(
-            sum(lane.done for lane in self.lanes),
+            sum(lane.done for lane in self._lanes),
             max(0, int((self._now() - min(left)).total_seconds())) if left else 0,
-            any(lane.is_waiting for lane in self.lanes),
-            tuple(lane.name for lane in self.lanes if lane.breaker.is_open),
+            any(lane.is_unfinished for lane in self._lanes),
+            tuple(lane.name for lane in self._lanes if lane.is_silent),
         )
 
     def _now(self) -> datetime:
@@ -179,66 +131,41 @@ class Run:
     def _elapsed(self) -> float:
         return time.monotonic() - self._began
 
-    @property
-    def _pause(self) -> float:
-        return max(LOOK_EACH, len(self.lanes) / LOOKS_A_SECOND)
+    def _drain(self, until: float, lane: Lane) -> None:
+        """Make the attempts of a lane. In a run that waits, read it again while it lists new work."""
+        horizon = self._began_at + timedelta(seconds=until if self._waits else 0)
+        seen: set[tuple[str, datetime]] = set()
+        while True:
+            now, listed = self._now(), due_index.of_lane(lane.table, lane.name, horizon)
+            new = [entry for entry in listed if (entry.name, entry.since) not in seen]
+            due = [entry for entry in new if entry.since <= now]
+            seen |= {(entry.name, entry.since) for entry in due}
+            with workers(1 if lane.is_silent else lane.threads) as pool:
+                results = list(pool.map(partial(self._attempt, until, lane), due))
+            lane.left = [entry for entry, done in zip(due, results, strict=True) if done is None or done.defect]
+            lane.is_unfinished = None in results and not lane.is_spared
+            if not (self._waits and new) or lane.is_spared or self._elapsed() + LOOK_EACH > until:
+                return
+            time.sleep(LOOK_EACH)
 
-    def _look_again(self, until: float) -> None:
-        """Read the empty lanes again, in a run that waits."""
-        if self._limits.waits and self._elapsed() < until and time.monotonic() >= self._looked + self._pause:
-            for lane in self.lanes:
-                if lane.head is None:
-                    lane.look(self._now())
-            self._looked = time.monotonic()
+    def _attempt(self, until: float, lane: Lane, entry: Due) -> Done | None:
+        """Make one attempt. Return None without one: the time is over, or the receiver is spared.
 
-    def _is_something_coming(self) -> bool:
-        """Return whether an entry becomes due before the run ends."""
-        ends_at = self._began_at + timedelta(seconds=self._limits.seconds)
-        return any(lane.next_at and lane.next_at <= ends_at for lane in self.lanes)
-
-    def _next(self, until: float) -> Lane | None:
-        """Return the lane that begins its next entry: the least busy lane below its share."""
-        if len(self._running) >= self._limits.threads or self._elapsed() >= until:
+        Log a defect: it stops no other attempt, and the entry is due again later.
+        """
+        if self._elapsed() >= until or lane.is_spared:
             return None
-        if self._limits.most is not None and sum(lane.begun for lane in self.lanes) >= self._limits.most:
-            return None
-        waiting = [lane for lane in self.lanes if lane.is_waiting]
-        most = share(self._limits.threads, len(waiting))
-        ready = [lane for lane in waiting if may_begin(lane.breaker, lane.use, most)]
-        return min(ready, key=lambda lane: (lane.use.running, lane.begun), default=None)
-
-    def _begin(self, lane: Lane) -> None:
-        if entry := lane.take():
-            self._running[self._pool.submit(self._attempt, lane, entry)] = (lane, entry)
-
-    def _finish(self) -> None:
-        """Wait until at least one attempt ends, and count the results."""
-        ended = wait(
-            self._running, timeout=self._pause if self._limits.waits else None, return_when=FIRST_COMPLETED
-        ).done
-        for future in ended:
-            lane, entry = self._running.pop(future)
-            lane.note(entry, future.result())
-
-    def _attempt(self, lane: Lane, entry: Due) -> Done:
-        """Make one attempt. Log a defect: it stops no other attempt, and the entry is due again later."""
         try:
             done = lane.attempt(entry, self._now())
         except UnreadableError as wrong:  # it is due until an operator repairs it
             log("unreadable", lane=lane.name, record=entry.name, reason=wrong.reason)
-            return Done(was_due=True)
+            done = Done(was_due=True)
         except Exception as defect:  # noqa: BLE001  see the docstring
             done = Done(was_due=True, defect=defect)
         if done.defect:
             log_defect(done.defect, lane=lane.name, **{self._kind: entry.name})
+        lane.note(done)
         return done
-
-
-@contextmanager
-def running(kind: str, now: datetime, limits: Limits) -> Iterator[Run]:
-    """Run the block with a run of one kind of work; at its end, wait for the run's threads."""
-    with workers(limits.threads) as pool:
-        yield Run(kind, now, limits, pool)
 
 
 class CallersThread(Executor):

@@ -4,7 +4,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from chalicelib import clock
 from chalicelib.domain import outbox
@@ -15,10 +14,10 @@ from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
 from chalicelib.services import lane_runner
-from chalicelib.services.lane_runner import Done, Image, Lane, Limits, Swept
+from chalicelib.services.lane_runner import Done, Image, Lane, Run, Swept
 from chalicelib.settings import settings
-from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
+from chalicelib.store import transactions
 from chalicelib.store.due_index import Due
 from chalicelib.store.table import decode
 
@@ -44,8 +43,8 @@ def send_new(entry: Outbox, now: datetime, until: float) -> None:
         _attempt(held, now, until)
 
 
-def sweep(now: datetime, limit: int = 25) -> Swept:
-    """Send at most `limit` of the entries that no process holds, the longest due first. Sweeps may run side by side."""
+def sweep(now: datetime) -> Swept:
+    """Send the entries that no process holds, the longest due first. Sweeps may run side by side."""
     until = time.monotonic() + SECONDS
 
     def attempt(entry: Due, at: datetime) -> Done:
@@ -54,10 +53,8 @@ def sweep(now: datetime, limit: int = 25) -> Swept:
             _attempt(held, at, until)
         return Done(was_due=held is not None)
 
-    with lane_runner.running("outbox", now, Limits(SECONDS, threads=1, most=limit)) as run:
-        for channel in GATEWAYS:
-            run.add(Lane(channel, partial(due_index.of_lane, outbox_store.TABLE, channel), attempt))
-        run.drain()
+    run = Run("outbox", now, SECONDS)
+    run.drain([Lane(channel, outbox_store.TABLE, attempt) for channel in GATEWAYS])
     return run.swept()
 
 

@@ -1,15 +1,14 @@
 """The index of due records, and the claim, by which one process at a time attempts a record.
 
-The index is sparse: it lists only records with `due_at` and `due_shard`. Each shard belongs to a lane, and lanes are
-read separately. Shard "SANDBOX.0" holds due transactions of the acquirer SANDBOX, "none.0" transactions without an
-acquirer, "email.0" e-mails, "event.0" new events, "7#1" deliveries to webhook 1 of merchant 7.
+The index is sparse: it lists only records with `due_at` and `due_lane`. Lanes are read separately. Lane "SANDBOX" holds
+due transactions of the acquirer SANDBOX, "none" transactions without an acquirer, "email" e-mails, "event" new events,
+"7#1" deliveries to webhook 1 of merchant 7.
 
 A claim holds a record until its new `due_at`. If the process dies, the record is due again at that time. A process
 stores its result only in a record that still has the `due_at` of its claim, so it changes nothing after another process
 has claimed the record. Steps of transactions have conditions of their own, in `store.transactions`.
 """
 
-import heapq
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -30,7 +29,6 @@ from chalicelib.store.table import (
     write_one,
 )
 
-LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment needs two; see decision 6 before reducing this
 NO_ACQUIRER = "none"  # the lane of transactions without an acquirer
 PAGE = 100
 
@@ -58,28 +56,17 @@ class Due(Record):
         return " ".join(self.key[name] for name in sorted(self.key))
 
 
-def shard_of(record_id: str, lane: str) -> str:
-    """Return the shard of a record within its lane."""
-    return f"{lane}.{sum(record_id.encode()) % LANE_SHARDS}"
-
-
-def of_lane(table: str, lane: str, now: datetime) -> Iterator[Due]:
-    """Yield the due records of a lane, the longest due first. Pages are read when they are needed.
+def of_lane(table: str, lane: str, until: datetime) -> Iterator[Due]:
+    """Yield the records of a lane that are due at this time, the longest due first. Pages are read when needed.
 
     The index is slightly behind its table, so callers must check in the table that a record is due.
     """
-    shards = [of_shard(table, f"{lane}.{number}", now) for number in range(LANE_SHARDS)]
-    return heapq.merge(*shards, key=lambda due: due.since)
+    return _entries(table, "#due_lane = :lane AND #due_at <= :until", {"lane": lane, "until": until}, PAGE)
 
 
-def of_shard(table: str, shard: str, now: datetime) -> Iterator[Due]:
-    """Yield the due records of a shard, the longest due first."""
-    return _entries(table, "#due_shard = :shard AND #due_at <= :now", {"shard": shard, "now": now}, PAGE)
-
-
-def next_due(table: str, shard: str) -> datetime | None:
-    """Return the time when the first record of a shard is due; None for an empty shard."""
-    return next((entry.since for entry in _entries(table, "#due_shard = :shard", {"shard": shard}, 1)), None)
+def next_due(table: str, lane: str) -> datetime | None:
+    """Return the time when the first record of a lane is due; None for an empty lane."""
+    return next((entry.since for entry in _entries(table, "#due_lane = :lane", {"lane": lane}, 1)), None)
 
 
 # The conditions of a claim: no other process has the record.
@@ -109,7 +96,7 @@ def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any
     Return False, and change nothing, when the claim was lost.
     """
     parts = [set_attributes(changes)] if changes else []
-    parts += ["REMOVE #due_at, #due_shard"] if is_finished else []
+    parts += ["REMOVE #due_at, #due_lane"] if is_finished else []
     values = {**changes, "held": due_at}
     stored = update(key, " ".join(parts), values, condition="#due_at = :held", otherwise=NotHeldError())
     return _if_held(key, stored) is not None
@@ -137,6 +124,6 @@ def _entries(table: str, condition: str, values: Mapping[str, Any], limit: int) 
 
 
 def _due_in(item: Item) -> Due:
-    key = {name: value["S"] for name, value in item.items() if name not in {"due_at", "due_shard"}}
+    key = {name: value["S"] for name, value in item.items() if name not in {"due_at", "due_lane"}}
     since = datetime.fromisoformat(item["due_at"]["S"])
     return Due(key, since.astimezone(UTC))

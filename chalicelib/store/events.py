@@ -45,7 +45,7 @@ AT_ONCE = 250  # items: a page of events with two deliveries each
 
 def put(made: Event) -> Write:
     """Return the write of an event, for the transaction of its change, whose condition ensures that it is made once."""
-    item = {**encode(made), "due_shard": value_of(due_index.shard_of(made.id, LANE)), VERSION: NEW}
+    item = {**encode(made), "due_lane": value_of(LANE), VERSION: NEW}
     return Write("Put", {"TableName": table_name(TABLE), "Item": item})
 
 

@@ -20,8 +20,7 @@ def key(entry_id: str) -> Key[Outbox]:
 
 def put(entry: Outbox) -> Write:
     """Return the write of a new entry, in the lane of its channel. The stream of the table then sends the message."""
-    index = {"due_shard": due_index.shard_of(entry.id, entry.channel)}
-    return put_new(TABLE, held_for_stream(entry), "id", AlreadyStoredError(), index=index)
+    return put_new(TABLE, held_for_stream(entry), "id", AlreadyStoredError(), index={"due_lane": entry.channel})
 
 
 def request_key(request_id: str) -> Key[SendingRequest]:

@@ -13,7 +13,7 @@ from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.steps import claims_hold_since, due_at, was_not_attempted
 from chalicelib.domain.transaction import PRECISION, Transaction
 from chalicelib.store import due_index, events, history, outbox
-from chalicelib.store.due_index import NO_ACQUIRER, shard_of
+from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import (
     Key,
@@ -36,7 +36,7 @@ from chalicelib.store.table import (
 TABLE = "transactions"
 LATEST_REVERSAL = "#reversals_latest_id = :id, #reversals_latest_invoice = :invoice"
 NOT_LISTED = {"receipt_purchases", "receipt_taxes", "receipt_addresses", "receipt_withheld", "host"}
-NOT_DUE = {"due_shard": None, "due_at": None}
+NOT_DUE = {"due_lane": None, "due_at": None}
 
 
 class PhaseChangedError(ChangedMeanwhileError):
@@ -167,7 +167,7 @@ def claim(transaction: Transaction, now: datetime) -> bool:
     The transaction becomes due again later, in case the caller dies.
     """
     compared = {"phase": transaction.phase, "before": claims_hold_since(transaction, now)}
-    changes = {"claimed_at": now, "due_at": due_at(transaction, now), "due_shard": _shard(transaction)}
+    changes = {"claimed_at": now, "due_at": due_at(transaction, now), "due_lane": _lane(transaction)}
     claimed = due_index.claim(key(transaction.id), due_index.NOT_CLAIMED, compared, changes, counts=False)
     return claimed is not None
 
@@ -285,10 +285,9 @@ def _put(transaction: Transaction) -> Write:
 def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:
     """Return the attributes that list a transaction in the index of due records; none when it is finished."""
     due = due_at(transaction, now)
-    return {"due_shard": _shard(transaction), "due_at": due} if due else {}
+    return {"due_lane": _lane(transaction), "due_at": due} if due else {}
 
 
-def _shard(transaction: Transaction) -> str:
-    """Return its shard in the index of due records: in the lane of the acquirer of its next step, if any."""
-    lane = NO_ACQUIRER if transaction.phase is Phase.AWAITING_COMPLETION else transaction.acquirer
-    return shard_of(transaction.id, lane)
+def _lane(transaction: Transaction) -> str:
+    """Return its lane in the index of due records: that of the acquirer of its next step, if any."""
+    return NO_ACQUIRER if transaction.phase is Phase.AWAITING_COMPLETION else transaction.acquirer

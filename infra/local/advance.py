@@ -152,14 +152,12 @@ def wanted(body: bytes) -> timedelta:
 
 def next_due() -> datetime | None:
     """Return the time when the next work of a job is due; it may be past. None if no work waits."""
-    return min(filter(None, (due_index.next_due(table, shard) for table, shard in _shards())), default=None)
+    return min(filter(None, (due_index.next_due(table, lane) for table, lane in _lanes())), default=None)
 
 
-def _shards() -> Iterator[tuple[str, str]]:
-    """Yield the shards that the jobs read, each with its table."""
-    lanes = [(transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *acquirers.KNOWN)]
-    lanes += [(outbox_store.TABLE, channel) for channel in outbox.GATEWAYS] + [(events.TABLE, events.LANE)]
-    for table, lane in lanes:
-        yield from ((table, f"{lane}.{number}") for number in range(due_index.LANE_SHARDS))
-    for hook in webhooks_store.every():
-        yield events.TABLE, queue_of(hook.client_id, hook.id)
+def _lanes() -> Iterator[tuple[str, str]]:
+    """Yield the lanes that the jobs read, each with its table."""
+    yield from ((transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *acquirers.KNOWN))
+    yield from ((outbox_store.TABLE, channel) for channel in outbox.GATEWAYS)
+    yield events.TABLE, events.LANE
+    yield from ((events.TABLE, queue_of(hook.client_id, hook.id)) for hook in webhooks_store.every())

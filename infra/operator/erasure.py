@@ -264,7 +264,7 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
     if entry.due_at is not None:
         after = messages.given_up(after, now)
     changes = {name: value for name, value in changes_of(entry, after).items() if value is not None}
-    removed = " REMOVE #due_at, #due_shard" if entry.due_at else ""
+    removed = " REMOVE #due_at, #due_lane" if entry.due_at else ""
     write_one(_change(key, item, set_attributes(changes) + removed, changes))
 
 

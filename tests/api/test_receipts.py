@@ -38,7 +38,7 @@ def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None, login: Any
 
 def sweep() -> None:
     """Run the outbox sweep as if two minutes had passed, until nothing is due."""
-    while outbox.sweep(datetime.now(UTC) + timedelta(minutes=2), 100).done:
+    while outbox.sweep(datetime.now(UTC) + timedelta(minutes=2)).done:
         pass
 
 

@@ -217,7 +217,7 @@ def test_a_failed_message_is_sent_by_the_sweep_also_when_the_request_is_repeated
         send(stage, payment, {"Email": to}, key)
     assert mails(to) == []
     assert is_replayed(send(stage, payment, {"Email": to}, key))
-    while outbox.sweep(datetime.now(UTC) + timedelta(minutes=2), 100).done:
+    while outbox.sweep(datetime.now(UTC) + timedelta(minutes=2)).done:
         pass
 
     assert len(mails(to)) == 1

@@ -63,7 +63,7 @@ def test_200_is_delivered_410_is_given_up_and_anything_else_is_tried_again(
     after = deliveries.after(held, Attempt(NOW, 5, status), NOW, 0)
 
     due = (NOW + 5 * SECOND, "7#1") if state is DeliveryState.PENDING else (None, None)
-    assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, *due, status)
+    assert (after.state, after.due_at, after.due_lane, after.last_status) == (state, *due, status)
 
 
 def test_the_last_status_is_that_of_the_last_attempt_with_an_answer() -> None:

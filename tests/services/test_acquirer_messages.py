@@ -16,13 +16,13 @@ from chalicelib.domain.acquirer import (
     UnusableAnswerError,
 )
 from chalicelib.domain.business_days import to_local
-from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import payment_sweep
+from chalicelib.services.lane_runner import OPENS_AFTER
 from tests.support.cards import a_card_body
 from tests.support.host_without_inquiry import Host, acknowledged, without_inquiries
 from tests.support.intercepted_calls import StoppedError, broken, failing, threads

@@ -17,7 +17,6 @@ import pytest
 from chalicelib.domain import deliveries as rules
 from chalicelib.domain import events as event_rules
 from chalicelib.domain import webhooks
-from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.deliveries import Delivery, DeliveryState
 from chalicelib.domain.events import Event
 from chalicelib.domain.webhooks import Webhook
@@ -25,7 +24,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries, lane_runner
-from chalicelib.services.lane_runner import Swept
+from chalicelib.services.lane_runner import OPENS_AFTER, Swept
 from chalicelib.store import due_index, events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
@@ -69,8 +68,9 @@ def found(event: Event) -> list[Delivery]:
 
 def due(*queues: str) -> list[str]:
     """Return what is due at any time: in the lane of events, and in these queues."""
-    lanes = [f"{events.LANE}.{number}" for number in range(due_index.LANE_SHARDS)]
-    return [one.name for name in (*lanes, *queues) for one in due_index.of_shard(events.TABLE, name, webhooks.ALWAYS)]
+    return [
+        one.name for name in (events.LANE, *queues) for one in due_index.of_lane(events.TABLE, name, webhooks.ALWAYS)
+    ]
 
 
 class Clock:
@@ -195,7 +195,7 @@ def test_a_run_that_cannot_begin_every_event_sends_some_and_the_next_goes_on(
     monkeypatch.setattr(deliveries, "THREADS", 1)
     clock.ahead = timedelta(seconds=15)
 
-    first = deliveries.sweep(clock.now, seconds=12, waits=False)
+    first = deliveries.sweep(clock.now, seconds=24, waits=False)
     got = len(receiver.calls)
     later = [deliveries.sweep(clock.now, seconds=60, waits=False) for _ in range(3)]
 
@@ -421,10 +421,10 @@ def test_a_delivery_of_nobody_is_unreadable_and_no_defect(
     event = a_stored_event(merchant)
     clock.sweep(timedelta(minutes=1))
     (sent,) = found(event)
-    forged = replace(sent, state=DeliveryState.PENDING, due_at=clock.now, due_shard=sent.due_shard or f"{merchant}#1")
+    forged = replace(sent, state=DeliveryState.PENDING, due_at=clock.now, due_lane=sent.due_lane or f"{merchant}#1")
     item = encode(forged) | {"day": {"S": "F#2026-11-25"}}
     hook = sent.webhook_id
-    item["due_shard"] = {"S": rules.queue_of(merchant, hook)}
+    item["due_lane"] = {"S": rules.queue_of(merchant, hook)}
     tables().put_item(TableName=f"{resources.STACK}-{events.TABLE}", Item=item)
     capsys.readouterr()
 

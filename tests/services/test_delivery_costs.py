@@ -38,7 +38,7 @@ def test_a_claim_moves_what_is_due_in_the_index() -> None:
         deliveries.deliver([("1", encode(event))])
         later = datetime.now(UTC) + timedelta(minutes=1)
         queue = f"{merchant}#{hook.id}"
-        [due] = due_index.of_shard(events.TABLE, queue, later)
+        [due] = due_index.of_lane(events.TABLE, queue, later)
         with write_units() as charged:
             events.claim(due.key["day"], due.key["place"], later)
 

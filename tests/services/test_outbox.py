@@ -1,4 +1,5 @@
 import json
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import mail
+from chalicelib.gateways import mail, sms
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
 from chalicelib.services import lane_runner, outbox, receipts
@@ -303,25 +304,46 @@ def test_a_receipt_without_its_transaction_is_tried_again(capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_sweep_sends_no_more_than_it_may_the_longest_due_first() -> None:
+def test_a_sweep_begins_with_the_longest_due_and_says_how_far_behind_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment + timedelta(seconds=number))) for number in (3, 0, 2, 1)]
-    swept = outbox.sweep(moment + timedelta(minutes=2), 3)
+    tried: list[str] = []
+    real = outbox_store.claim
+
+    def claim(entry_id: str, now: datetime) -> Outbox | None:
+        tried.append(entry_id)
+        return real(entry_id, now)
+
+    monkeypatch.setattr(outbox_store, "claim", claim)
+    clock = SimpleNamespace(monotonic=lambda: outbox.SECONDS if len(tried) == 3 else 0.0)
+    monkeypatch.setattr(lane_runner, "time", clock)
+    swept = outbox.sweep(moment + timedelta(minutes=2))
 
     assert (swept.done, swept.is_unfinished) == (3, True)
-    assert 57 <= swept.behind_seconds < 60
+    assert 57 + outbox.SECONDS <= swept.behind_seconds < 60 + outbox.SECONDS
     assert [len(mails(entry.to[0])) for entry in entries] == [0, 1, 1, 1]
 
 
 @pytest.mark.usefixtures("engine")
-def test_short_messages_do_not_wait_for_the_mails_before_them() -> None:
+def test_short_messages_do_not_wait_for_the_mails_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
     moment = a_moment()
-    entries = [kept(an_entry(created_at=moment)) for _ in range(3)]
+    kept(an_entry(created_at=moment))
     message = kept(an_entry(created_at=moment + timedelta(seconds=30), channel=SMS, to=("+27829870008",)))
-    outbox.sweep(moment + timedelta(minutes=2), 2)
+    is_sent, real = threading.Event(), mail.send
+
+    def send(entry: Outbox, to: str) -> str:
+        assert is_sent.wait(20), "the short message waits for the mail"
+        return real(entry, to)
+
+    def text(*_: object) -> str:
+        is_sent.set()
+        return "id"
+
+    monkeypatch.setattr(mail, "send", send)
+    monkeypatch.setattr(sms, "send", text)
+    outbox.sweep(moment + timedelta(minutes=2))
 
     assert now_kept(message).sent_at
-    assert sum(len(mails(entry.to[0])) for entry in entries) == 1
 
 
 @pytest.mark.usefixtures("dynamodb_local")
@@ -329,7 +351,7 @@ def test_sweeps_side_by_side_send_everything_once() -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment)) for _ in range(20)]
     with ThreadPoolExecutor(4) as pool:
-        swept = list(pool.map(lambda _: outbox.sweep(when_due(entries[0]), 100), range(4)))
+        swept = list(pool.map(lambda _: outbox.sweep(when_due(entries[0])), range(4)))
 
     assert sum(one.done for one in swept) == 20
     assert [len(mails(entry.to[0])) for entry in entries] == [1] * 20

@@ -32,12 +32,12 @@ from chalicelib.store import table
 from infra.demo.partner import PRODUCT
 from infra.local import engines
 from infra.operator import payer_records
-from tests.simulation import threads
 from tests.simulation.bucket import Bucket
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.threads import Threads
 from tests.simulation.wire import Form
 
+PAYMENTS = "sweep of payments"  # the job, and its tasks
 MORNING = datetime(2026, 3, 14, 7, 0, tzinfo=UTC)
 PARTNER_URL, PARTNER_SECONDS = "https://insurer.example/prepare", 5
 SETTINGS = {
@@ -61,7 +61,7 @@ class Instance:
         self.is_busy = False
         self.is_dead = False
         self.clients: dict[int, Client] = {}
-        self.lane_memory = lane_runner.Memory()
+        self.lane_memory: dict[str, int] = {}
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
 
@@ -191,7 +191,9 @@ def _threads(most: int, **_: Any) -> Threads:
 
 
 def _workers(most: int) -> Executor:
-    is_without = most == 1 or (most == int(SETTINGS["SWEEP_CONCURRENCY"]) and not present.scenario.has_threads)
+    task = present.scenario.scheduler.current
+    is_of_payments = task is not None and PAYMENTS in task.name
+    is_without = most == 1 or (is_of_payments and not present.scenario.has_threads)
     return lane_runner.CallersThread() if is_without else _threads(most)
 
 
@@ -247,7 +249,6 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (payer_records, "bucket", lambda: present.scenario.files),
         (lane_runner, "memory", lambda: present.instance.lane_memory),
         (lane_runner, "workers", _workers),
-        (lane_runner, "wait", threads.wait),
         (secrets, "document", _OfInstance("document")),
         (acquirers, "named", named),
         (mail, "send", _deliver),

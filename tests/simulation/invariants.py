@@ -56,7 +56,7 @@ def nothing_is_pending(scenario: Scenario) -> Iterator[str]:
         one = transactions(scenario)[item["id"]["S"]]
         if one.phase in PENDING or one.phase == "owed":
             yield f"{one.id} is still {one.phase}"
-        if "due_at" in item or "due_shard" in item:
+        if "due_at" in item or "due_lane" in item:
             yield f"{one.id} is {one.phase} and still in the index of what is due"
 
 

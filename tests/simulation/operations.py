@@ -35,7 +35,7 @@ def _schema(keys: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 DEFINITIONS = [
-    _definition(PLAIN, {"id": S}, {"name": "due", "keys": {"due_shard": S, "due_at": S}, "projection": "KEYS_ONLY"}),
+    _definition(PLAIN, {"id": S}, {"name": "due", "keys": {"due_lane": S, "due_at": S}, "projection": "KEYS_ONLY"}),
     _definition(ORDERED, {"month": S, "at": S}),
     _definition(NUMBERED, {"id": N}, {"name": "by_client", "keys": {"client_id": N, "id": N}, "projection": "ALL"}),
 ]
@@ -135,12 +135,12 @@ class Operations:
         count = self.chance.randrange(4)
         item = {**key, **{self.chance.choice(ATTRIBUTES): self._value() for _ in range(count)}}
         if table == PLAIN and self.chance.random() < 0.6:
-            item["due_shard"] = {S: self.prefix + self.chance.choice("01")}
+            item["due_lane"] = {S: self.prefix + self.chance.choice("01")}
             item["due_at"] = {S: f"{self.chance.randrange(10)}{item.get('id', {}).get(S, '')}"}
         if table == NUMBERED and self.chance.random() < 0.6:
             item["client_id"] = {N: self._number(self.chance.randrange(2))}
         if self._rarely():
-            item[self.chance.choice(["due_shard", "due_at", "client_id"])] = self._value()
+            item[self.chance.choice(["due_lane", "due_at", "client_id"])] = self._value()
         return item
 
     def _operand(self, used: set[str], usual: tuple[str, ...] = PLACEHOLDERS) -> str:
@@ -318,7 +318,7 @@ class Operations:
             names, values = ("month", "at"), ({S: self.prefix + self.chance.choice("xy")}, *self._texts())
             parameters: dict[str, Any] = {"ConsistentRead": True} if self.chance.random() < 0.8 else {}
         elif table == PLAIN:
-            names, values = ("due_shard", "due_at"), ({S: self.prefix + self.chance.choice("01")}, {S: "3"}, {S: "7"})
+            names, values = ("due_lane", "due_at"), ({S: self.prefix + self.chance.choice("01")}, {S: "3"}, {S: "7"})
             parameters = {"IndexName": "due"}
         else:
             names, values = ("client_id", "id"), ({N: self._number(self.chance.randrange(2))}, {N: "1"}, {N: "9" * 20})

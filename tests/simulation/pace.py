@@ -6,7 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tests.simulation import oracle
-from tests.simulation.scenario import EVENTS, OUTBOX, PAYMENTS, Scenario
+from tests.simulation.environment import PAYMENTS
+from tests.simulation.scenario import EVENTS, OUTBOX, Scenario
 
 if TYPE_CHECKING:
     from tests.simulation.acquirers import Attempt
@@ -15,9 +16,9 @@ SHORTEST, LONGEST = 30.0, 900.0  # seconds between two requests of the sweep abo
 PART = 4  # a pause is a quarter of the time that the transaction is pending
 AROUND = 15.0  # seconds between two clocks, and between a claim and its request
 OPENS_AFTER, THREADS = 5, 3  # requests in a row without an answer; attempts at once
-# Calls of the store by a sweep that finds nothing: a query for each shard of its lanes; of events also what is new.
-MOST_IDLE_CALLS = {f"idle {PAYMENTS}": 6, f"idle {OUTBOX}": 4, f"idle {EVENTS}": 16}
-OF_HOOK = 4  # calls for a webhook that the owner creates
+# Calls of the store by a sweep that finds nothing: a query for each of its lanes; of events also the webhooks.
+MOST_IDLE_CALLS = {f"idle {PAYMENTS}": 3, f"idle {OUTBOX}": 2, f"idle {EVENTS}": 8}
+OF_HOOK = 2  # calls for a webhook that the owner creates
 SOON = 300.0  # seconds: the longest pause after ten minutes of silence, and two runs
 
 

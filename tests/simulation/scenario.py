@@ -28,7 +28,7 @@ from tests.simulation.acquirers import Acquirer, Host
 from tests.simulation.actors import FACE, ZONE, People, a_town, token_of
 from tests.simulation.bucket import Bucket
 from tests.simulation.clients import PAN, Clients
-from tests.simulation.environment import MORNING, present
+from tests.simulation.environment import MORNING, PAYMENTS, present
 from tests.simulation.erasure_acts import Erasure, add_erasures, erase_until_done
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
@@ -47,7 +47,7 @@ from tests.simulation.wire import Wire
 MINUTE, HOUR = 60.0, 3600.0
 SWEEPS, APART = 6, 8 * MINUTE  # while things go wrong
 QUIET_AFTER = 3 * HOUR  # after which nothing goes wrong any more
-PAYMENTS, OUTBOX, EVENTS = "sweep of payments", "sweep of the outbox", "sweep of events"
+OUTBOX, EVENTS = "sweep of the outbox", "sweep of events"
 AFTERWARDS = {  # minutes
     PAYMENTS: (1.5, 30, 610, 630, 1200, 1230, 1260),
     OUTBOX: (3, 400, 640, 1290),
@@ -209,7 +209,7 @@ class Scenario:
             if faults.is_planned(f"the store is {kind} from {begin:.0f} to {end:.0f} s")
         ]
         if around.has_bad_record and faults.is_planned("nobody can read a record"):
-            item = {"id": {"S": BAD}, "due_shard": {"S": "SANDBOX.0"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
+            item = {"id": {"S": BAD}, "due_lane": {"S": "SANDBOX"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
             self.store.call("PutItem", {"TableName": f"{STACK}-transactions", "Item": item})
 
     def _note_times(self, change: Change) -> None:

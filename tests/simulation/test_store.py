@@ -17,12 +17,12 @@ from tests.simulation.store import Store
 from tests.simulation.store_comparison import DifferenceError, Pair
 from tests.simulation.tables import Table
 
-SHARD = {"due_shard": {"S": "0"}, "due_at": {"S": "5"}}
+SHARD = {"due_lane": {"S": "0"}, "due_at": {"S": "5"}}
 OF_SHARD = {
     "TableName": PLAIN,
     "IndexName": "due",
     "KeyConditionExpression": "#shard = :shard",
-    "ExpressionAttributeNames": {"#shard": "due_shard"},
+    "ExpressionAttributeNames": {"#shard": "due_lane"},
     "ExpressionAttributeValues": {":shard": {"S": "0"}},
 }
 

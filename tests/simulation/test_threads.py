@@ -1,12 +1,11 @@
 """Threads of a simulated process: side by side in its time, and gone with it."""
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED
 
 import pytest
 
 from tests.simulation.scheduler import DiedError, Scheduler
-from tests.simulation.threads import Threads, wait
+from tests.simulation.threads import Threads
 
 
 def in_a_scenario(function: Callable[[Scheduler], None]) -> float:
@@ -27,17 +26,6 @@ def test_as_many_calls_are_made_at_once_as_there_are_threads() -> None:
             assert list(pool.map(call, (3, 4, 5))) == [3, 4, 5]
 
     assert in_a_scenario(process) == 8  # the third begins when the first is done
-
-
-def test_waiting_ends_with_the_first_call_that_is_done_or_with_its_time() -> None:
-    def process(scheduler: Scheduler) -> None:
-        with Threads(scheduler, 2) as pool:
-            works = [pool.submit(scheduler.pause, seconds) for seconds in (9, 3)]
-            assert list(wait(works, timeout=1, return_when=FIRST_COMPLETED).done) == []
-            assert list(wait(works, timeout=9, return_when=FIRST_COMPLETED).done) == works[1:]
-            assert scheduler.now == 3
-
-    assert in_a_scenario(process) == 9
 
 
 def test_what_dies_in_a_thread_ends_the_process_and_all_its_threads() -> None:

@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future
-from concurrent.futures._base import DoneAndNotDoneFutures
+from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any
 
@@ -85,15 +84,3 @@ class Threads(Executor):
             return
         while self._running:
             self.join(list(self._running.values())[:1])
-
-
-def wait(
-    running: Iterable[Future[Any]], timeout: float | None = None, return_when: str = ""
-) -> DoneAndNotDoneFutures[Any]:
-    """Wait for the first of some calls, as `concurrent.futures.wait` does. They are in the order of their beginning."""
-    assert return_when == FIRST_COMPLETED
-    every = dict.fromkeys(running)
-    if isinstance(first := next(iter(every)), Work):
-        first.threads.join(every, timeout)
-    done: Any = {work: None for work in every if work.done()}
-    return DoneAndNotDoneFutures(done, every.keys() - done)

@@ -189,10 +189,10 @@ def events_arrive(scenario: Scenario) -> Iterator[str]:
             if url == FINE and len(times) > most and not scenario.faults.without_store:
                 yield f"{event_id} reached {url} {len(times)} times"
     for item in scenario.store.items(EVENTS):
-        if "kind" in item and "due_shard" in item:
+        if "kind" in item and "due_lane" in item:
             yield f"the event {item['place']['S']} is not begun"
         if item.get("webhook_id", {}).get("N") in scenario.webhooks.lasting and (
-            item["state"]["S"] != DeliveryState.DELIVERED or {"due_at", "due_shard"} & item.keys()
+            item["state"]["S"] != DeliveryState.DELIVERED or {"due_at", "due_lane"} & item.keys()
         ):
             yield f"the delivery {item['place']['S']} is {item['state']['S']}"
 

@@ -51,8 +51,7 @@ FUNCTIONS = {
     "services/outbox.py:sweep": "sweep",
     "services/outbox.py:deliver": "deliver-outbox",
     "services/deliveries.py:sweep": "sweep",
-    "services/deliveries.py:_attempt": "sweep",  # these two in a thread of the sweep
-    "services/deliveries.py:_begin_missed": "sweep",
+    "services/lane_runner.py": "sweep",  # in a thread of it
     "services/deliveries.py:deliver": "deliver-events",
     "services/deliveries.py:attempt": "deliver-events",  # in a thread of its own, unless the sweep calls it
 }

@@ -233,7 +233,7 @@ def test_a_receipt_that_was_sent_after_an_erasure_is_erased_by_the_next_and_not_
     sent: list[str] = []
     for gateway in (mail, sms):
         monkeypatch.setattr(gateway, "send", lambda _, address: sent.append(address))
-    outbox.sweep(now() + timedelta(minutes=2), limit=500)
+    outbox.sweep(now() + timedelta(minutes=2))
 
     assert places_of(payer.planted) == []
     assert {payer.email, payer.phone, ERASED}.isdisjoint(sent)

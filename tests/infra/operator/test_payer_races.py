@@ -158,7 +158,7 @@ def give_back(payer: Payer, family: list[Transaction]) -> None:
 
 
 def send(_payer: Payer, _family: list[Transaction]) -> None:
-    outbox.sweep(now() + timedelta(minutes=2), limit=20)
+    outbox.sweep(now() + timedelta(minutes=2))
 
 
 def everything(payer: Payer, family: list[Transaction]) -> None:
@@ -283,7 +283,7 @@ def test_a_message_on_its_way_stores_no_address(monkeypatch: pytest.MonkeyPatch)
         raise NotSentError("slow")  # noqa: EM101
 
     monkeypatch.setattr(mail, "send", send)
-    outbox.sweep(now() + timedelta(minutes=2), limit=500)
+    outbox.sweep(now() + timedelta(minutes=2))
 
     assert left == []
     assert places_of(payer.planted) == []

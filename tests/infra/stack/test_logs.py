@@ -139,7 +139,7 @@ def test_the_template_can_be_deployed_in_one_go(role: str, sam: dict[str, Any]) 
     before = created_before(deployed(sam, GatewayLogRole=role, AddressRateLimit="2000", AlarmEmail="a@b.example"))
 
     groups = [name for name in before if name.endswith("Logs")]
-    assert len(groups) == 9
+    assert len(groups) == 7
     assert all("Key" in before[name] for name in [*groups, "Alerts", "Tickets"])
     assert "AccessLogs" in before[STAGE]
     assert STAGE in before["WebACLOfTheStage"]

@@ -1,6 +1,7 @@
 """Each function has no more permissions than it needs; `support/iam.py` fails every test in which one is missing."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -95,14 +96,21 @@ def test_a_function_may_do_what_only_the_cloud_asks_of_it(name: str) -> None:
 
 
 def permissions(name: str) -> set[str]:
-    """Return what a policy allows and denies, a line for each action on each resource."""
+    """Return what a policy allows and denies, a line for each action on each resource under each condition."""
     return {
-        json.dumps([one["Effect"], action, resource, one.get("Condition")])
+        json.dumps([one["Effect"], action, resource, condition])
         for one in statements(name)
         for action in one["Action"]
         for resource in one["Resource"]
+        for condition in list(conditions(one)) or [None]
         if not action.startswith(("logs:", "sqs:")) and action not in OF_STREAMS
     }
+
+
+def conditions(statement: dict[str, Any]) -> Iterator[Any]:
+    for tests in statement.get("Condition", {}).values():
+        for name, wanted in tests.items():
+            yield from ([name, value] for value in (wanted if isinstance(wanted, list) else [wanted]))
 
 
 OF_STREAMS = {f"dynamodb:{name}" for name in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")}
