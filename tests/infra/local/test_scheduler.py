@@ -26,35 +26,30 @@ def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypa
     assert not [thread for thread in threading.enumerate() if thread.name == scheduler.THREAD_NAME]
 
 
-def test_a_sweep_that_is_unfinished_goes_on_at_once_in_slices_with_messages_in_between(
+def test_a_long_run_of_one_sweep_does_not_delay_the_others_and_a_pause_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    others, begun = threading.Semaphore(0), threading.Event()
     seen: list[str] = []
-    done = threading.Event()
 
     def run(_: object, seconds: float) -> Swept:
-        seen.append(f"payments for {seconds} s")
-        return Swept(16, is_unfinished=True)
+        assert seconds == 0.001
+        begun.set()
+        assert all(others.acquire(timeout=5) for _ in range(3))
+        seen.append("payments")
+        return Swept()
 
     def sweep(_: object) -> Swept:
-        seen.append("messages")
-        if len(seen) == 6:
-            done.set()
+        others.release()
         return Swept()
 
     monkeypatch.setattr(payment_sweep, "run", run)
     monkeypatch.setattr(outbox, "sweep", sweep)
 
-    with scheduler.run_jobs_every(0.5):
-        assert done.wait(timeout=10)
-    assert seen[:6] == ["payments for 0.5 s", "messages"] * 3
-
-
-def test_a_run_of_the_jobs_returns_how_many_payments_and_messages_it_processed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payment_sweep, "run", lambda _, **__: Swept(3))
-    monkeypatch.setattr(outbox, "sweep", lambda _: Swept(2))
-
-    assert scheduler.run_jobs() == (Swept(3), Swept(2))
+    with scheduler.run_jobs_every(0.001):
+        assert begun.wait(5)
+        with scheduler.paused():
+            assert seen != []
 
 
 @pytest.mark.usefixtures("engine")
