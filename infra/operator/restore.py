@@ -186,7 +186,7 @@ def _state(table: str, copied: Item, present: Item | None, at: datetime) -> Stat
     before, after = items.version_of(copied), items.version_of(present)
     if after >= before:
         return State.NEWER if after > before else State.ALTERED
-    if table in SENDING and "due_shard" in copied:
+    if table in SENDING and "due_lane" in copied:
         return State.MAYBE_SENT
     return State.OLDER if present else State.MISSING
 

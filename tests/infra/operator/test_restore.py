@@ -136,7 +136,7 @@ def test_all_tables_are_as_they_were(
     left = {
         (table, name) for table, found in before.items() for name in found if restored[table].get(name) != found[name]
     }
-    assert all("due_shard" in before[table][name] and table in restore.SENDING for table, name in left)
+    assert all("due_lane" in before[table][name] and table in restore.SENDING for table, name in left)
 
 
 @pytest.fixture
