@@ -157,7 +157,7 @@ def _differences(table: str, copy: str, at: datetime) -> Iterator[Difference]:
         for copied in page:
             name = items.name_of(table, copied)
             present = stored.get(name)
-            if present is None and TTL in copied and float(copied[TTL]["N"]) <= now:
+            if present is None and TTL in copied and float(copied[TTL].get("N", 0)) <= now:
                 continue  # DynamoDB deletes expired items
             if found := judge(table, copied, present, at):
                 print(f"  {table} {name}: {found.state}{': ' if found.names else ''}{', '.join(found.names)}")

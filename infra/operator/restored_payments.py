@@ -68,7 +68,7 @@ class Payments:
         payment = items.items_at(TABLE, [transactions.key(payment_id).wire()]).get(payment_id)
         if payment is None:
             return f"not written: its payment {payment_id} is missing"
-        if items.as_read(TABLE, payment) != self._as_read[payment_id]:
+        if items.as_read(TABLE, payment) != self._as_read.get(payment_id):
             raise AlreadyExistsError
         whole = self._with_sums(payment, lowers=False)
         if whole != payment:
