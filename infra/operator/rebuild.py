@@ -57,7 +57,7 @@ def _transactions() -> Iterator[list[Transaction]]:
 def _is_corrected(name: str, wanted: Item, present: Item | None) -> bool:
     """Write the attributes in which an item of the history differs; return False if another writer changed one."""
     stored, key = present or {}, items.key_of(HISTORY, wanted or present or {})
-    names = sorted(one for one in (wanted.keys() | stored.keys()) - key.keys() if wanted.get(one) != stored.get(one))
+    names = _differing(wanted, stored)
     for start in range(0, len(names), AT_ONCE):
         chunk = dict(enumerate(names[start : start + AT_ONCE]))
         try:
@@ -67,6 +67,12 @@ def _is_corrected(name: str, wanted: Item, present: Item | None) -> bool:
     if names:
         print(f"  history {name}: written: {', '.join(names)}")
     return True
+
+
+def _differing(wanted: Item, stored: Item) -> list[str]:
+    """Return the names of the attributes that differ, without the key."""
+    names = (wanted.keys() | stored.keys()) - {*items.keys_of(HISTORY)}
+    return sorted(one for one in names if wanted.get(one) != stored.get(one))
 
 
 def _correction(key: Item, names: Mapping[int, str], wanted: Item, stored: Item) -> Write:
@@ -134,21 +140,26 @@ def _name_doubtful(months: set[str]) -> int:
 
 
 def _count(month: str) -> int:
-    """Count the transactions of a merchant's month (17#2026-03). Return the number of counters that kept changing."""
+    """Write the counters of a merchant's month that differ. Return the number of those that kept changing."""
+    moving = 0
     for _ in range(ROUNDS):
-        partition = ("month", month)
-        stored = {
-            items.name_of(HISTORY, item): item
-            for prefix in (counters.TOTAL, counters.SLOTS)
-            for item in items_of(range_of_prefix(HISTORY, partition, "at", prefix))
-        }
-        counted = _counted(month)
-        names = sorted(counted.keys() | stored.keys())
-        moving = sum(not _is_corrected(name, counted.get(name, {}), stored.get(name)) for name in names)
+        moving = sum(not _is_corrected(*one) for one in differing_counters(month))
         if not moving:
             return 0
     print(f"  history {month}: {moving} counters kept changing: run the command again")
     return moving
+
+
+def differing_counters(month: str) -> list[tuple[str, Item, Item | None]]:
+    """Return the counters of a merchant's month (17#2026-03) that differ from its transactions.
+
+    Each has its name, its item as it should be, and its item as it was read before the transactions.
+    """
+    spans = [range_of_prefix(HISTORY, ("month", month), "at", one) for one in (counters.TOTAL, counters.SLOTS)]
+    stored = {items.name_of(HISTORY, item): item for span in spans for item in items_of(span)}
+    counted = _counted(month)
+    found = [(name, counted.get(name, {}), stored.get(name)) for name in sorted(counted.keys() | stored.keys())]
+    return [(name, wanted, present) for name, wanted, present in found if _differing(wanted, present or {})]
 
 
 def _counted(month: str) -> dict[str, Item]:

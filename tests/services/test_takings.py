@@ -26,6 +26,7 @@ from chalicelib.store import receipt_numbers, transactions
 from chalicelib.store.counters import SLOTS, TOTAL, counters_range
 from chalicelib.store.table import items_of, put_new, write_one
 from infra.bench.shop import write_in_bulk
+from infra.operator.rebuild import differing_counters
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import hooked, told
 from tests.support.interleaving import Turns
@@ -130,6 +131,8 @@ def test_takings_of_a_year_are_a_recount_for_all_and_for_each_agent(year: Books)
         of_days = recount(year, "hour", "2028-03-03", of=agent)
         assert len({day for day, *_ in of_days}) > 2
         assert ask(year, {"From": "2028-03-03"}, "hour", of=agent) == of_days
+    months = sorted({f"{year.merchant.id}#{local(one):%Y-%m}" for one in year.kept})
+    assert [differing_counters(month) for month in months] == [[]] * len(months)
 
 
 @pytest.mark.usefixtures("engine")
@@ -150,6 +153,7 @@ def test_what_takes_money_later_stands_where_it_was_made() -> None:
     books.kept = [cash, replace(payment, phase=Phase.APPROVED), replace(returning, phase=Phase.REVERSAL_APPROVED)]
     assert (ask(books, {}), ask(books, {}, "hour")) == (recount(books), recount(books, "hour"))
     assert len(ask(books, {})) == 3
+    assert differing_counters(f"{books.merchant.id}#2028-03") == []
 
 
 @pytest.mark.usefixtures("engine")

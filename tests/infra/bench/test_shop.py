@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from chalicelib.store import transactions
 from infra.bench.shop import write_in_bulk
+from infra.operator.rebuild import differing_counters
 from tests.support.ledger import TAXES, a_merchant_with_agents, ids, local, paid, taxed
 from tests.support.tills import a_till
 from tests.support.transactions import NOW, a_body, a_guid, altered
@@ -27,6 +28,8 @@ def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_write
     model = sorted(books.kept, key=lambda one: (local(one), one.id), reverse=True)
     assert ids(books.ask(NOW, {}).transactions) == ids(model)
     assert books.ask(NOW, {"ExtID": "order-1"}).total == len(named)
+    months = {f"{books.merchant.id}#{local(one):%Y-%m}" for one in books.kept}
+    assert [differing_counters(month) for month in months] == [[]] * len(months)
 
 
 def test_a_bulk_load_continues_the_receipt_numbers_of_each_day(engine: str) -> None:

@@ -17,6 +17,7 @@ from chalicelib.store import agents, linked_cards, transactions
 from chalicelib.store.table import NEW, VERSION, Key, encode, read_item
 from infra.demo import month as demo_month
 from infra.demo.month import DECLINED, ENTRIES, TILLS, Sale, sales_of
+from infra.operator.rebuild import differing_counters
 from tests.support.http import OWNER, TILL, Reply, call, post
 
 DAY = date(2026, 3, 14)  # a Saturday
@@ -108,6 +109,7 @@ def test_a_month_is_in_lists_and_totals_and_its_cards_can_be_given_back(
     period = {"From": "2026-03-11", "To": "2026-03-14"}
     listed = post(stage, LIST, {"Period": period, "ListBasicModel": {}}, OWNER).body
     assert listed["TransactionsCounters"]["AmountCvt"] == Decimal(sum(one.amount_minor for one in taken)) / 100
+    assert differing_counters("1#2026-03") == []
 
     by_card = next(one for one in taken if one.input_type is InputType.CONTACTLESS and not one.reversals.count)
     back = {"BasicReverseTran": {"TransactionID": by_card.id, "ReverseMode": 2}}
