@@ -115,6 +115,8 @@ class Element extends Node {
 
   removeAttribute(name) { this.#attributes.delete(name); }
 
+  get attributes() { return this.#attributes; }
+
   get name() { return this.getAttribute("name") ?? ""; }
 
   get value() {

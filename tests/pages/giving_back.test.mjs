@@ -70,7 +70,7 @@ class Tab {
   }
 }
 
-for (const [name, answer] of [["lost", LOST], ["not known to the service", UNKNOWN], ["still in progress", refusal(409, 301)], ["an outage", refusal(503, 903)], ["a defect", refusal(500, 901)]]) {
+for (const [name, answer] of [["lost", LOST], ["not known to the service", UNKNOWN], ["still in progress", refusal(409, 301)], ["an outage", refusal(503, 903)], ["a defect", refusal(500, 901)], ["of a proxy", { status: 504, body: { message: "Endpoint request timed out" } }], ["nothing", { status: 504, body: null }]]) {
   for (const isReloaded of [false, true]) {
     test(`A return whose answer was ${name} is the same return${isReloaded ? " after a reload" : ""}`, async () => {
       const tab = new Tab().open();

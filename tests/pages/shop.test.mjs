@@ -134,6 +134,32 @@ for (const [query, [period, model]] of Object.entries(FILTERED)) {
   });
 }
 
+test("A search finds an amount as it is shown", async () => {
+  for (const typed of ["159,50", "R 159,50", "R\u00a0159.50", "-R 159.50", "159.50", "ZAR 159.50"]) {
+    const tab = await aShop({ hash: "#/payments" });
+    await tab.fill({ search: typed });
+    await tab.press("Search");
+    assert.equal(sentOf(tab, "payment/listHistoryEx").at(-1).ListBasicModel.Search, "159.50", typed);
+  }
+});
+
+test("An address that somebody mistyped is answered", async () => {
+  for (const hash of ["#/nothing", "#/payments/x", "#/days?from=2026-13-99&to=x", "#/day-report?day=x", "#/%", "#/constructor", "#/day-report?day=2026-02-30"]) {
+    const tab = await aShop({ hash });
+    assert.deepEqual([tab.all("h1").length, /undefined/.test(tab.document.title)], [1, false], hash);
+  }
+});
+
+test("The button of a return names the amount that is typed", async () => {
+  const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/ID": { Transactions: [{ ...PAYMENT, AmountEff: "2500.00" }] } } });
+  await tab.press("Return…");
+  assert.equal(tab.document.querySelector("[name=amount]").value, "2,500.00");
+  for (const [amount, named] of [["12", " R 12.00"], ["1 163,58", " R 1,163.58"], ["1,163.58", " R 1,163.58"], ["1,163", " R 1,163.00"], ["R 0,5", " R 0.50"], ["2501", ""]]) {
+    await tab.fill({ amount });
+    assert.equal(tab.all("dialog button").find((one) => one.type === "submit").label, `Return${named}`);
+  }
+});
+
 test("A journal has the days that are over, its till, and the bookkeeper's names", async () => {
   for (const [query, period] of [["", { From: "2026-10-24", To: "2026-11-22" }], ["?from=2026-11-05&to=2026-11-06&search=a", { From: "2026-11-05", To: "2026-11-06" }], ["?from=2026-11-05&till=3&extid=4", { From: "2026-11-05", To: "2026-11-22" }]]) {
     const tab = await aShop({ hash: `#/payments${query}` });
@@ -269,6 +295,27 @@ test("A refusal of a price list stands at its item, and only a list of somebody 
   assert.deepEqual([Version, Items.map((one) => [one.Title, one.Price])], [9, [["Green tea", "26"], ["Light", "25.00"]]]);
 });
 
+test("A refused field of a price list has its own words", async () => {
+  for (const [Property, code, words] of [["Items[1].Code", 3, "This is not in the right form."], ["Taxes[0].Code", 3, "1 to 16 letters"], ["Taxes[0].Code", 12, "Another one has this code."], ["Items[1].TaxCode", 99, "The list has no such tax."], ["Items[1].Price", 5, "A price cannot be below zero"]]) {
+    const tab = await atPrices({ "merchant/pricelist/update": refused(202, [Property, code]) });
+    await tab.press("Change Tea");
+    await tab.fill({ "price-Price": "26" });
+    await tab.press("Save");
+    assert.ok(tab.all(".bad").some((one) => one.label.includes(words)), `${Property} ${code}: ${tab.all(".bad").map((one) => one.label)}`);
+  }
+});
+
+test("A file of items that is no text or too large is not read", async () => {
+  for (const [bytes, words] of [[new Uint8Array([255, 254, 255]), "The file is not UTF-8."], [new Uint8Array(256 * 1024 + 1), "The file is larger than 256 KB."]]) {
+    const tab = await atPrices();
+    const [input] = tab.all("[type=file]");
+    input.files = [{ size: bytes.length, arrayBuffer: async () => bytes }];
+    tab.fire(input, "change");
+    await tab.settle();
+    assert.ok(tab.all("dialog")[0].label.includes(words), tab.all("dialog")[0].label);
+  }
+});
+
 const attempt = (time, Status = 500, fields = {}) => ({ Timestamp: `2026-11-23T${time}:00.000Z`, Status, Milliseconds: 5, ...fields });
 const event = (...attempts) => ({ ID: "E1", Type: "payment.approved", Timestamp: "2026-11-23T10:00:00.000Z", TransactionID: "P1", Substate: 411, Deliveries: [{ WebhookID: 8, State: "pending", Attempts: attempts.length, NextAttempt: null, AttemptList: attempts }] });
 const events = (...all) => ({ Events: all, EventsCounters: { ItemCountPage: all.length, Pagesize: 20 } });
@@ -334,7 +381,7 @@ test("The till takes no less cash than is due, and a slow scanner's barcode for 
   await tab.settle();
   assert.equal(tab.all("[data-testid='line']").length, 1);
   await tab.press("Cash");
-  for (const [received, isTaken] of [["24.99", false], ["x", false], ["25", true]]) {
+  for (const [received, isTaken] of [["24.99", false], ["x", false], [`1${"0".repeat(30)}`, false], ["25", true]]) {
     await tab.fill({ received });
     await tab.press("Take payment");
     await tab.pass(1);
@@ -426,6 +473,23 @@ test("Devices that are called alike are counted, the oldest first, and keep thei
   tab.click(tab.all(".devices button")[1]);
   await tab.settle();
   assert.deepEqual([sentOf(tab, "merchant/pos/ID/update")[0], names()], [{ EndSessions: ["a"] }, ["Phone (2)", "Unknown device"]]);
+});
+
+test("Who ends all sessions reads whether they are her own", async () => {
+  for (const [id, isOwn] of [[1, true], [3, false]]) {
+    const tab = await aShop({ hash: "#/tills" });
+    tab.click(tab.all(`[data-id='${id}'] button`).find((one) => one.label === "Devices"));
+    await tab.settle();
+    assert.equal(tab.text.includes("This is your own login"), isOwn);
+  }
+});
+
+test("A webhook shows what it is for, in the words of its owner", async () => {
+  for (const Description of ["Books", null]) {
+    const tab = await aShop({ hash: "#/webhooks", answers: { "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, Description }] } } });
+    assert.equal(tab.all(".webhook")[0].label.includes("Payment approved · Books"), Boolean(Description));
+    assert.equal(tab.all(".webhook")[0].label.split(" · ").length, Description ? 2 : 1);
+  }
 });
 
 test("A cashier's day report has her own drawer only with cash or a count", async () => {

@@ -1,77 +1,58 @@
-// A story: what a person does at a page, and after each step all that follows from it. These are the requests, the lines of
-// the page that came (+) and went (-), the address, the focus, and the changed values in the storages of the device.
-const INLINE = new Set(["span", "b", "small", "time", "strong", "em", "code", "dt", "dd", "th", "td", "br", "legend"]);
-const MARKS = new Set(["good", "warn", "bad", "none", "minus", "danger", "total", "more", "main", "wide", "unseen"]); // classes that say something
-const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected"];
-const SHOWN = ["type", "min", "max", "maxlength", "maxLength", "inputmode", "placeholder", "accept", "href", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "lang"];
-
-const ROWS = new Set(["li", "dl", "fieldset"]); // their parts stand in one line
+// A story: what a person does at a page, and what follows from each step: the requests, the address, the focus, the changed
+// values in the storages of the device, and how many parts of each kind came and went. A sentence of the page has the name of
+// its words. What else the parts say, other tests tell.
+const PARTS = new Set(["h1", "h2", "h3", "button", "a", "input", "select", "option", "textarea", "dialog", "li", "tr", "dt", "p", "small", "rect"]);
+const LOOKS = ["good", "warn", "bad", "none", "minus", "danger", "main"]; // classes that say something
+const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected", "open", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "aria-describedby"];
 const AGENTS = [3, 4]; // of the sales
 
 const clean = (text) => text.replace(/\s+/g, " ").trim();
 
-// The parts of an element that are not its text.
-function marks(element) {
-  const classes = (element.getAttribute("class") ?? "").split(" ").filter((one) => MARKS.has(one));
-  const states = STATES.filter((name) => element.getAttribute(name) !== null || (name === "checked" && element.checked));
-  const shown = SHOWN.filter((name) => ![null, "false"].includes(element.getAttribute(name)) && (name !== "type" || element.localName === "input")).map((name) => `${name}=${element.getAttribute(name)}`);
-  const all = [...classes, ...states, ...shown].join(" ");
-  return all && ` {${all}}`;
-}
+const namesOf = new Map(); // of the words of a page, by its texts
 
-function inside(element) {
-  if (!element.localName) return element.textContent;
-  if (element.localName === "br") return " ";
-  if (element.getAttribute("hidden") !== null) return "";
-  return ` ${element.childNodes.map(inside).join("")}${marks(element)} `;
-}
-
-const FIELDS = {
-  select: (one) => ` of ${one.querySelectorAll("option").map((option) => clean(option.textContent)).join(" / ")}`, input: () => "", textarea: () => "",
-};
-const isText = (node) => !node.localName || (INLINE.has(node.localName) && node.childNodes.every(isText));
-const isButton = ({ localName }) => ["button", "a", "summary"].includes(localName);
-
-// A bar of a chart: its words, and the heights of its parts.
-const barOf = (bar) => `${clean(bar.querySelector("title").textContent)} (${bar.querySelectorAll("rect").slice(1).map((one) => `${one.getAttribute("class")} ${Math.round(one.getAttribute("height"))}`).join(", ")})`;
-
-// The line of a button, a link, a field, a chart or a text in a row; undefined for other parts.
-function lineOf(element) {
-  const name = element.localName;
-  if (name === "svg") return element.querySelectorAll("g").filter((one) => one.querySelector("title")).map(barOf).join(" / ");
-  if (name in FIELDS) return `${element.name || element.id} = ${element.value}${FIELDS[name](element)}${marks(element)}`;
-  if (isButton(element)) return `[${element.getAttribute("aria-label") ?? clean(element.childNodes.map(inside).join(""))}]${marks(element)}`;
-  return isText(element) ? `${inside(element)}${["td", "th"].includes(name) ? "| " : ""}` : undefined;
-}
-
-// The lines of an element, as a person reads them: a row of buttons, and a field with its words, is one line.
-export function linesOf(element) {
-  const name = element.localName;
-  const found = [];
-  let text = "";
-  const flush = () => {
-    if (clean(text)) found.push(clean(text));
-    text = "";
-  };
-  for (const child of element.childNodes) {
-    const line = lineOf(child);
-    if (line === undefined) flush();
-    if (line === undefined) found.push(...linesOf(child));
-    else text += child.localName && !INLINE.has(child.localName) ? ` ${line} ` : line;
+function named(words, path = "", found = new Map()) {
+  for (const [name, word] of Object.entries(words)) {
+    if (typeof word === "object") named(word, `${path}${name}.`, found);
+    else if (typeof word === "string" && !found.has(clean(word))) found.set(clean(word), `${path}${name}`);
   }
-  flush();
-  const own = marks(element);
-  if (["field", "check"].includes(element.getAttribute("class"))) found.splice(0, found.length, found.join(" "));
-  if (ROWS.has(name) && found.length) found.splice(0, found.length, found.join(" / "));
-  if (/^h\d$/.test(name) && found.length) found[0] = `${"#".repeat(Number(name[1]))} ${found[0]}`;
-  if (own && found.length) found[0] += own;
-  return name === "dialog" ? ["dialog:", ...found.map((one) => `  ${one}`)] : found;
+  return found;
 }
 
-const focusOf = ({ activeElement: one }) => (one.localName === "body" ? "focus: nowhere" : `focus: ${one.name || one.id || clean(one.label).slice(0, 40) || one.localName}`);
+// How many parts a document has, of each kind and in each state.
+function partsOf({ document, page, load }) {
+  const { texts } = load(`${page}/texts.js`);
+  if (!namesOf.has(texts)) namesOf.set(texts, named(texts));
+  const found = {};
+  const count = (name) => { found[name] = (found[name] ?? 0) + 1; };
+  for (const element of document.body.querySelectorAll("")) {
+    if (PARTS.has(element.localName)) count(element.localName);
+    for (const name of (element.getAttribute("class") ?? "").split(" ")) if (LOOKS.includes(name)) count(`.${name}`);
+    const says = (["p", "small"].includes(element.localName) || element.getAttribute("role") === "alert") && namesOf.get(texts).get(clean(element.textContent));
+    if (says) count(`"${says}"`);
+    for (const name of STATES) if (![null, "false"].includes(element.getAttribute(name)) || (name === "checked" && element.checked)) count(name);
+  }
+  return found;
+}
+
+function cameAndWent(before, after) {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  const parts = names.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]).filter(([, more]) => more);
+  return parts.length ? [parts.map(([name, more]) => `${more > 0 ? "+" : ""}${more} ${name}`).join(" ")] : [];
+}
+
+// All that an element shows, with the attributes and the values of its fields.
+export function shownIn(element) {
+  if (!element.localName) return element.textContent;
+  const { localName: name, value, checked } = element;
+  return `<${name} ${[...element.attributes].filter(([one]) => one !== "data-key").join(" ")} ${["input", "select", "textarea"].includes(name) ? `${value} ${checked}` : ""}>${element.childNodes.map(shownIn).join("")}</${name}>`;
+}
+
+const focusOf = ({ activeElement: one }) => `focus ${one.localName === "body" ? "nowhere" : one.name || one.id || clean(one.label).slice(0, 40) || one.localName}`;
+
+const told = (value) => JSON.stringify(value)?.replace(/"(\w+)":/g, "$1:");
 
 // The fields of an object by their names, as texts.
-const fieldsOf = (value) => (value === null || typeof value !== "object" || Array.isArray(value) ? { "": JSON.stringify(value) } : Object.fromEntries(Object.entries(value).map(([name, one]) => [name, JSON.stringify(one)])));
+const fieldsOf = (value) => (value === null || typeof value !== "object" || Array.isArray(value) ? { "": told(value) } : Object.fromEntries(Object.entries(value).map(([name, one]) => [name, told(one)])));
 
 function read(text) {
   try {
@@ -91,66 +72,31 @@ export async function storedIn(tab) {
   return all;
 }
 
-// A line for each stored record that changed.
+// What each stored record has now.
 function changesOf(before, after) {
   return [...new Set([...Object.keys(after), ...Object.keys(before)])].flatMap((name) => {
     if (!(name in after)) return [`${name} is gone`];
     const [old, now] = [before[name] ?? {}, after[name]];
-    const parts = [...Object.keys(now).filter((one) => now[one] !== old[one]).map((one) => `${one} = ${now[one]}`), ...Object.keys(old).filter((one) => !(one in now)).map((one) => `${one} is gone`)];
+    const parts = [...Object.keys(now).filter((one) => now[one] !== old[one]).map((one) => `${one} ${now[one]}`), ...Object.keys(old).filter((one) => !(one in now)).map((one) => `${one} is gone`)];
     return parts.length ? [`${name}: ${parts.join(", ")}`] : [];
   });
 }
 
-// The steps from one list of lines to another: the longest common part stays.
-function difference(before, after) {
-  const length = Array.from({ length: before.length + 1 }, () => new Int32Array(after.length + 1));
-  for (let a = before.length - 1; a >= 0; a -= 1) {
-    for (let b = after.length - 1; b >= 0; b -= 1) length[a][b] = before[a] === after[b] ? length[a + 1][b + 1] + 1 : Math.max(length[a + 1][b], length[a][b + 1]);
-  }
-  const found = [];
-  for (let [a, b] = [0, 0]; a < before.length || b < after.length;) {
-    if (a < before.length && b < after.length && before[a] === after[b]) [a, b] = [a + 1, b + 1];
-    else if (b >= after.length || (a < before.length && length[a + 1][b] >= length[a][b + 1])) found.push(`- ${before[a++]}`);
-    else found.push(`+ ${after[b++]}`);
-  }
-  return found;
-}
-
-// Lines that went together are told by the first one and their number: the story told them when they came.
-function shortened(lines) {
-  const found = [];
-  let gone = 0;
-  for (const line of [...lines, ""]) {
-    if (line.startsWith("- ") && gone) found[found.length - 1] = `${found.at(-1).replace(/ \(and \d+\)$/, "")} (and ${gone})`;
-    else if (line) found.push(line);
-    gone = line.startsWith("- ") ? gone + 1 : 0;
-  }
-  return found;
-}
-
-const toldIn = new Map(); // views, by their lines: the story that told each first
-
-// A view that an earlier story told, or else its lines.
-function viewOf(lines, story) {
-  const text = lines.join("\n");
-  if (lines.length > 5 && toldIn.has(text)) return [`  (the view as in: ${toldIn.get(text)})`];
-  toldIn.set(text, story);
-  return lines.map((one) => `  ${one}`);
-}
-
-const keyed = (text) => text?.slice(0, 4);
-
-function requestOf({ method, path, key, token, body }) {
-  return `> ${method} ${path}${key ? ` key ${keyed(key)}` : ""} as ${token ?? "nobody"}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`;
-}
+const requestOf = ({ method, path, key, token, body }) => [`> ${method} ${path}`, key && `key ${key.slice(0, 4)}`, `as ${token?.replace("@example.com", "") ?? "nobody"}`, told(body)].filter(Boolean).join(" ");
 
 const REFERENCES = ["for", "aria-describedby", "aria-labelledby", "aria-controls"];
 
-// What refers to a part that is not there.
-function lostReferences(root) {
+const VIEWS = /^#(\/(today|days|week|day-report|payments|tills|price-list|webhooks|merchant|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
+const VALUES = /^(true|false|page|)$/; // of a state
+
+// What no page may have: a reference to a part or a view that is not there, and a value that is none.
+function faultsOf({ root, body }) {
   const isLost = (id) => id && !root.querySelector(`#${id}`);
-  return root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))
+  const lost = root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))
     .flatMap((one) => REFERENCES.flatMap((name) => (one.getAttribute(name) ?? "").split(" ").filter(isLost).map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`)));
+  const links = root.querySelectorAll("a").map((one) => one.href ?? "#").filter((href) => href.startsWith("#") && !VIEWS.test(href)).map((href) => `a link to ${href}`);
+  const states = root.querySelectorAll("").flatMap((one) => STATES.filter((name) => name.startsWith("aria-") && name !== "aria-describedby" && !VALUES.test(one.getAttribute(name) ?? "")).map((name) => `${name} ${one.getAttribute(name)}`));
+  return [...lost, ...links, ...states, ...body.textContent.match(/undefined|NaN|\[object/g) ?? []];
 }
 
 const files = [];
@@ -165,54 +111,42 @@ export async function take(tab, act) {
   else tab.click(tab.button(act));
 }
 
-// Somebody at a page, who notes all that happens.
-export class Story {
-  #told = [];
-  #last = { views: [], others: [], stored: {}, sent: 0, hash: "", entry: " (entry 1)", left: 0, focus: "", title: "", lang: "en" };
+const wordsOf = (act) => (typeof act === "number" ? `${act} s` : typeof act !== "string" ? `types ${told(act)}` : act.startsWith("#") ? act : `[${act}]`);
 
-  constructor(name, tab) {
-    Object.assign(this, { name, tab });
-    files.length = 0;
-  }
+const SMALL = /^(focus |[+-]\d+ |fact basket: )/; // what has no line of its own
 
-  async #look() {
-    const { tab } = this;
-    const last = this.#last;
-    const [views, others] = [true, false].map((isView) => tab.document.body.childNodes[0].childNodes.filter((one) => (one.localName === "main") === isView).flatMap(linesOf));
-    const stored = await storedIn(tab);
-    const { hash } = tab.entries.at(-1);
-    const entry = `${hash} (entry ${tab.entries.length})`;
-    const next = { views, others, stored, sent: tab.sent.length, hash, entry, left: tab.left.length, focus: focusOf(tab.document), title: tab.document.title, lang: tab.document.root.getAttribute("lang") ?? tab.document.root.lang };
-    const isSame = this.#told.length && next.hash.split("?")[0] === last.hash.split("?")[0]; // else the view is another, and all of it is told
-    this.#told.push(
-      ...tab.sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...tab.left.slice(last.left).map((url) => `left for ${url}`),
+// What follows from each step of somebody at a page: a line for each step that sends, stores or leads somewhere.
+export async function tell(tab, steps) {
+  const lines = [];
+  let words = [];
+  let last = { stored: {}, parts: {}, sent: 0, left: 0 };
+  const look = async () => {
+    const { document, sent, left, entries } = tab;
+    const next = { stored: await storedIn(tab), parts: partsOf(tab), sent: sent.length, left: left.length, entry: `at ${entries.at(-1).hash} (${entries.length})`, focus: focusOf(document), lang: `in ${document.root.getAttribute("lang") ?? document.root.lang}` };
+    const found = [
+      ...sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...left.slice(last.left).map((url) => `left for ${url}`),
       ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),
-      ...["entry", "title", "lang"].filter((name) => next[name] !== last[name]).map((name) => `${name === "entry" ? "at" : name}: ${next[name]}`),
-      ...lostReferences(tab.document.root),
-      ...(this.#told.length ? shortened(difference(last.others, others)) : viewOf(others, this.name)), ...(isSame ? shortened(difference(last.views, views)) : viewOf(views, this.name)),
-      ...(next.focus !== last.focus ? [next.focus] : []), ...(this.#told.length ? changesOf(last.stored, stored) : []),
-    );
-    this.#last = next;
-  }
-
-  // Act, and note what follows.
-  async step(step) {
-    const { tab } = this;
-    const [words, act] = Array.isArray(step) ? step : [typeof step === "string" && step.startsWith("#") ? `goes to ${step}` : typeof step === "string" ? `presses ${step}` : typeof step === "number" ? `waits ${step} s` : `types ${JSON.stringify(step)}`, step];
-    this.#told.push(`* ${words}`);
-    await take(tab, act);
-    await tab.pass(0.3);
-    await this.#look();
-  }
-
-  async tell(steps) {
-    await this.#look();
+      ...["entry", "lang", "focus"].filter((name) => next[name] !== last[name]).map((name) => next[name]),
+      ...(lines.length ? changesOf(last.stored, next.stored) : []), ...cameAndWent(last.parts, next.parts), ...faultsOf(document),
+    ];
+    last = next;
+    if (found.every((one) => SMALL.test(one))) words.push(`${words.pop()}${found.length ? ` (${found.join("; ")})` : ""}`);
+    else lines.push(`${words.splice(0).join(", ")}: ${found.join("; ")}`);
+  };
+  files.length = 0;
+  words.push("opens");
+  await look();
+  for (const step of steps) {
+    const [name, act] = Array.isArray(step) ? step : [wordsOf(step), step];
+    words.push(name);
     try {
-      for (const step of steps) await this.step(step);
+      await take(tab, act);
     } catch (error) {
-      error.message = `${this.#told.slice(-30).join("\n")}\n${error.message}`;
+      error.message = `${lines.slice(-5).join("\n")}\n${words}\n${error.message}`;
       throw error;
     }
-    return `${this.#told.join("\n")}\n`;
+    await tab.pass(0.3);
+    await look();
   }
+  return `${[...lines, ...(words.length ? [words.join(", ")] : [])].join("\n")}\n`;
 }

@@ -1,12 +1,12 @@
-// Stories of both pages, next to the stored ones in stories.txt: whatever a page sends, shows or stores otherwise than before is
-// a difference. After a wanted change run `make page-stories`, and read the differences as a reviewer.
+// Stories of both pages, next to the stored ones in stories.txt: whatever a page sends or stores otherwise than before is a
+// difference, and so is another focus or address. After a wanted change run `make page-stories`, and read the differences.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";
 import { START } from "./device.mjs";
 import { CASHIER, ITEM, LIST, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, Shop, TERMINAL, TILL, WEBHOOK, aSale, aShop, aTill, kindOf, listed } from "./pages.mjs";
 import { test } from "./runner.mjs";
-import { Story } from "./stories.mjs";
+import { tell } from "./stories.mjs";
 
 const FILE = new URL("stories.txt", import.meta.url);
 const isNew = Boolean(process.env.NEW_STORIES);
@@ -15,7 +15,7 @@ const told = [];
 
 function story(name, open, ...steps) {
   test(name, async () => {
-    const text = await new Story(name, await open()).tell(steps);
+    const text = await tell(await open(), steps);
     if (isNew) told.push(`## ${name}\n${text}`);
     else assert.equal(text, known.get(name));
   });
