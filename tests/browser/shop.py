@@ -107,12 +107,6 @@ class Store:
         paid: str = post(self.stage, "/api/v1/payment/submit", body, by or self.till).body["TransactionID"]
         return paid
 
-    def allow(self, feature: str) -> None:
-        """Switch a feature on for the till."""
-        agent = get(self.stage, "/api/v1/user/me", self.till).body["Data"]["AgentID"]
-        path = f"/api/v1/merchant/{self.client_id}/pos/{agent}/update"
-        post(self.stage, path, {"MobileSettings": {"Features": {feature: True}}}, self.owner)
-
     def give_back(self, payment: str, amount: str) -> Reply:
         basic = {"TransactionID": payment, "ReverseMode": 2, "Amount": amount, "PartialReverse": True}
         return post(self.stage, "/api/v1/payment/reverse", {"BasicReverseTran": basic}, self.till)

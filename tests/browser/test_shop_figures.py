@@ -2,7 +2,6 @@
 
 import csv
 import io
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -12,11 +11,9 @@ from playwright.sync_api import Route, expect
 
 from chalicelib.gateways import files
 from chalicelib.settings import settings
-from chalicelib.store import transactions
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store, total
 from tests.support.http import get, post
-from tests.support.transactions import a_payment
 
 
 @pytest.fixture
@@ -39,84 +36,6 @@ def test_the_figures_of_today_equal_those_of_the_interface(shop: Shop, store: St
     assert shop.net == total(rows, "Net") == Decimal("8117.00")
     assert shop.amount_of("Taken") == total(rows, "Amount")
     assert shop.amount_of("Given back") == total(rows, "AmountReversed")
-
-
-@pytest.mark.parametrize(
-    ("hour", "words"),
-    [
-        (12, "R\u00a050.00 (33%) more than last Monday by 12:00 PM. Last Monday's total was R\u00a01,150.00."),
-        (20, "R\u00a0943.00 (82%) less than last Monday. Last Monday's total was R\u00a01,150.00."),
-        (9, "Last Monday's total was R\u00a01,150.00."),
-    ],
-)
-def test_today_is_compared_by_whole_hours_of_business(hour: int, words: str, shop: Shop, store: Store) -> None:
-    me = get(store.stage, "/api/v1/user/me", store.owner).body["Data"]
-    row = {"AgentID": me["AgentID"], "AgentName": "Owner", "InputType": 10, "AcquirerCode": "CASH", "CurrencyID": "ZAR"}
-
-    def of_an_hour(hour: int, net: int) -> dict[str, Any]:
-        return row | {
-            "Hour": hour,
-            "Payments": 1,
-            "Amount": net,
-            "Reversals": 0,
-            "AmountReversed": 0,
-            "Net": f"{net}.00",
-        }
-
-    def answer(route: Route) -> None:
-        is_today = '"From":"2026-11-23"' in (route.request.post_data or "")
-        nets = {11: 200, 12: 7} if is_today else {10: 100, 11: 50, 12: 1000}
-        route.fulfill(json={"ErrorCode": 0, "Takings": [of_an_hour(*net) for net in nets.items()]})
-
-    now = datetime(2026, 11, 23, hour, 43, tzinfo=UTC) - timedelta(hours=me["GMT"])
-    shop.page.clock.install(time=now)
-    shop.page.route("**/report/takings", answer)
-    shop.page.route(
-        "**/user/me", lambda route: route.fulfill(json={"ErrorCode": 0, "Data": me | {"Today": "2026-11-23"}})
-    )
-    shop.sign_in(store.owner)
-
-    expect(shop.page.locator(".compared")).to_have_text(words)
-
-
-def test_a_day_without_payments_is_nothing_of_the_merchants_currency(shop: Shop, store: Store) -> None:
-    shop.sign_in(store.owner)
-
-    expect(shop.page.get_by_test_id("net")).to_have_attribute("data-amount", "0.00")
-    expect(shop.page.get_by_test_id("net")).to_have_text("R\u00a00.00")
-
-
-def test_days_and_the_day_report_say_the_same_as_today(shop: Shop, store: Store) -> None:
-    store.give_back(store.pay("45.00"), "44.00")
-    shop.sign_in(store.owner)
-    net = shop.net
-    shop.look_at("Days")
-    assert Decimal(shop.page.get_by_test_id("net-of-period").get_attribute("data-amount") or "") == net
-    shop.page.locator("tbody a").first.click()
-    shop.wait_for("Day report")
-
-    assert shop.amount_of("Net") == net == 1
-
-
-def test_the_day_report_names_the_first_and_the_last_number_of_a_till(shop: Shop, store: Store) -> None:
-    for _ in range(3):
-        store.pay()
-    shop.sign_in(store.owner, "#/day-report")
-    shop.wait_for("Day report")
-    shop.look_at("Payments")
-    numbers = []
-    for row in (shop.page.locator("[data-id]").last, shop.page.locator("[data-id]").first):
-        row.click()
-        numbers.append(shop.page.locator("dt:text-is('Number') + dd").inner_text())
-        shop.page.go_back()
-    shop.look_at("Days")
-    shop.look_at("Day report")
-
-    assert [
-        shop.page.locator(f"dt:text-is('{name} number') + dd").inner_text() for name in ("First", "Last")
-    ] == numbers
-    expect(shop.page.get_by_role("heading", name="(3)")).to_be_visible()
-    expect(shop.page.get_by_text("No number between the first and the last is missing.")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "who", "drawers"), [(360, "till", 1), (360, "owner", 2), (1280, "owner", 2)])
@@ -185,30 +104,6 @@ def test_the_day_report_shows_the_taxes_of_the_day(shop: Shop, store: Store) -> 
         assert shop.visit.overflow() <= 0
 
 
-@pytest.mark.parametrize("width", [320, 1280])
-def test_a_week_stands_beside_the_week_before(width: int, shop: Shop, store: Store) -> None:
-    now = datetime.now(UTC)
-    for days, amount_minor in ((7, 100_000), (8, 1_000), (13, 500), (14, 7)):
-        at = now - timedelta(days=days)
-        transactions.record(a_payment(client_id=store.client_id, created_at=at, amount_minor=amount_minor))
-    store.give_back(store.pay("200.00"), "50.00")
-    shop.page.set_viewport_size({"width": width, "height": 800})
-    shop.sign_in(store.owner, "#/days")
-    shop.look_at("A week")
-
-    rows = [
-        [one.get_attribute("data-amount") for one in row.locator(".money").all()]
-        for row in shop.page.locator("tr.week").all()
-    ]
-    assert rows[:2] == [["150.00", "1000.00", "-850.00"], ["0.00", "10.00", "-10.00"]]
-    assert rows[-2:] == [["0.00", "5.00", "-5.00"], ["150.00", "1015.00", "-865.00"]]
-    expect(shop.page.get_by_role("columnheader", name="The week before")).to_be_visible()
-    expect(shop.page.locator(".chart rect:is(.now, .before)")).to_have_count(4)
-    assert shop.visit.overflow() <= 0
-    shop.page.get_by_role("link", name="7 days earlier").click()
-    expect(shop.page.get_by_test_id("net-of-week")).to_have_attribute("data-amount", "1015.00")
-
-
 def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Store) -> None:
     store.give_back(store.pay("20.00", Description="=1+1"), "5.00")
     store.pay("0.10")
@@ -222,80 +117,6 @@ def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Stor
 
     rows = list(csv.DictReader(io.StringIO(downloaded.value.path().read_text(encoding="utf-8-sig"))))
     assert sum(Decimal(row["Amount"]) for row in rows) == net == Decimal("15.10")
-
-
-def taken_before(store: Store) -> str:
-    """Store a payment of the day before yesterday, and return its day."""
-    at = datetime.now(UTC) - timedelta(days=2)
-    transactions.record(a_payment(client_id=store.client_id, created_at=at))
-    return f"{at + timedelta(hours=2):%Y-%m-%d}"
-
-
-def choose(shop: Shop, form: str) -> None:
-    """Open the dialog of the export, and choose a format."""
-    shop.button("Export").click()
-    shop.page.get_by_label("Format").select_option(form)
-
-
-def exported(shop: Shop) -> str:
-    """Click the button of the dialog and return the file."""
-    with shop.page.expect_download() as downloaded:
-        shop.button("Export").click()
-    return downloaded.value.path().read_text(encoding="utf-8")
-
-
-def test_a_journal_has_the_days_that_are_over_and_the_bookkeepers_names(shop: Shop, store: Store) -> None:
-    day = taken_before(store)
-    store.pay("99.99")  # today
-    shop.sign_in(store.owner, "#/payments")
-    shop.wait_for("Payments")
-    shop.page.route(f"{files.origin()}/**", _from_the_bucket)
-    choose(shop, "hledger")
-
-    assert exported(shop).endswith(
-        f"{day} ({day}-ZAR-CASH) Takings by CASH\n"
-        "    Assets:Cash  12.30 ZAR  ; 1 payment\n    Income:Sales  -12.30 ZAR  ; 1 payment\n"
-    )
-    choose(shop, "hledger")
-    shop.page.get_by_text("Accounts", exact=True).click()
-    shop.page.get_by_label("Cash", exact=True).fill("Assets:Till;")
-    shop.button("Export").click()
-    expect(shop.page.get_by_text("This is not in the right form.")).to_be_visible()
-    shop.page.get_by_label("Cash", exact=True).fill("Assets:Till")
-    assert "\n    Assets:Till  12.30 ZAR" in exported(shop)
-
-
-def test_the_page_asks_for_the_codes_of_xero_and_keeps_them(shop: Shop, store: Store) -> None:
-    taken_before(store)
-    shop.sign_in(store.owner, "#/payments")
-    shop.wait_for("Payments")
-    shop.page.route(f"{files.origin()}/**", _from_the_bucket)
-    choose(shop, "Xero")
-    shop.button("Export").click()
-    expect(shop.page.get_by_text("This is needed.")).to_have_count(3)
-    names = {"Sales": "200", "Cash": "800", "Tax rate": "Tax Exempt"}
-    for name, code in names.items():
-        shop.page.get_by_label(name, exact=True).fill(code)
-    expected = [("800", "12.30"), ("200", "-12.30")]
-
-    for _ in range(2):
-        rows = csv.DictReader(io.StringIO(exported(shop), newline=""))
-        assert [(row["*AccountCode"], row["*Amount"]) for row in rows] == expected
-        shop.page.reload()
-        shop.wait_for("Payments")
-        choose(shop, "Xero")
-
-
-def test_today_alone_is_no_journal_yet(shop: Shop, store: Store) -> None:
-    day = datetime.now(UTC) + timedelta(hours=2)
-    shop.sign_in(store.owner, f"#/payments?from={day:%Y-%m-%d}")
-    shop.wait_for("Payments")
-    choose(shop, "beancount")
-    shop.button("Export").click()
-
-    expect(shop.page.get_by_role("alert")).to_have_text(
-        "Choose days that are over. Today's takings can be exported tomorrow."
-    )
 
 
 def _from_the_bucket(route: Route) -> None:

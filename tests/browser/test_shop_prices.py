@@ -1,4 +1,4 @@
-"""The price list in the shop's page: changed by hand, by a file, and by two people."""
+"""The price list in the shop's page: changed by hand and by a file."""
 
 from typing import Any
 
@@ -121,33 +121,3 @@ def test_a_file_says_what_it_would_change_before_it_changes(visit_of_a_shop: Vis
 
     expect(dialog).to_contain_text("The file changes nothing.")
     assert shop.visit.complaints == []
-
-
-def test_two_people_at_once_lose_nothing(visit_by_phone: Visit, store: Store) -> None:
-    replace(store, 0, COFFEE, CAKE)
-    shop = a_shop(visit_by_phone, store)
-    shop.button("Change Coffee").click()
-    fill(shop, Price="40.00")
-    replace(store, 1, COFFEE, {**CAKE, "Price": "90.00"})
-    shop.button("Save").click()
-    expect(shop.page.get_by_role("dialog")).to_contain_text("Price: R\xa083.53 → R\xa090.00")
-    fits_everybody(shop)
-    assert stored(store)["Version"] == 2
-    shop.button("Put my changes into it").click()
-    expect(shop.page.get_by_text("Not stored yet: 1 change.")).to_be_visible()
-    shop.button("Save").click()
-    expect(shop.page.get_by_text("Saved.")).to_be_visible()
-
-    assert [str(one["Price"]) for one in stored(store)["Items"]] == ["40.00", "90.00"]
-
-
-def test_an_agent_looks_and_changes_nothing(visit_by_phone: Visit, store: Store) -> None:
-    replace(store, 0, COFFEE)
-    shop = Shop(visit_by_phone, store.stage)
-    shop.sign_in(store.till)
-    shop.look_at("Price list")
-    expect(shop.page.get_by_text("Coffee", exact=True)).to_be_visible()
-
-    for name in ("New item", "New tax", "Save", "Change"):
-        expect(shop.page.get_by_role("button", name=name)).to_have_count(0)
-    expect(shop.page.get_by_label("Import")).to_have_count(0)

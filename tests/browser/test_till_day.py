@@ -8,10 +8,9 @@ from playwright.sync_api import Locator, expect
 
 from chalicelib.domain.permissions import Right
 from tests.browser.conftest import Visit
-from tests.browser.till import SUBMIT, Seller, Till, a_seller, carried_out_without_an_answer, never_arrives
+from tests.browser.till import Seller, Till, a_seller
 from tests.support import events
-from tests.support.accounts import PASSWORD, an_account
-from tests.support.http import post
+from tests.support.accounts import an_account
 from tests.support.receipts import mails, messages
 
 TODAY = datetime.now(UTC) + timedelta(hours=2)  # of a merchant in South Africa
@@ -79,42 +78,6 @@ def test_sales_of_every_device_are_found_by_day_and_by_search_and_nobody_elses(t
     expect(row_of(till, theirs)).to_have_count(0)
 
 
-def test_a_long_day_is_shown_page_by_page(till: Till, seller: Seller) -> None:
-    for _ in range(101):
-        seller.pay()
-    expect(till.sales()).to_have_count(100)
-    till.button("Show more").click()
-
-    expect(till.page.locator("[data-sale-id]")).to_have_count(101)
-    expect(till.button("Show more")).to_have_count(0)
-
-
-def test_a_sale_that_the_service_and_the_device_have_is_shown_once(till: Till) -> None:
-    till.page.route(SUBMIT, never_arrives)
-    till.page.route(SUBMIT, carried_out_without_an_answer, times=1)
-    till.sell_and_see("waiting")
-    (taken,) = till.seller.payments()
-    till.page.reload()
-
-    expect(till.sales()).to_have_count(1)
-    expect(row_of(till, taken["ID"])).to_have_attribute("data-state", "waiting")
-    till.page.unroute(SUBMIT)
-    till.wait_until_sent()
-    expect(row_of(till, taken["ID"])).to_have_attribute("data-state", "paid")
-    expect(till.page.locator("[data-sale-id]")).to_have_count(1)
-
-
-def test_without_connection_sales_are_those_that_the_device_keeps(till: Till, seller: Seller) -> None:
-    till.sell_and_see("paid")
-    seller.pay()
-    expect(till.sales()).to_have_count(2)
-    till.page.context.set_offline(True)
-
-    expect(till.page.get_by_text("These sales are kept on this device.")).to_be_visible()
-    expect(till.page.locator("[data-sale-id]")).to_have_count(1)
-    expect(till.button("Return…")).to_have_count(0)
-
-
 def test_a_return_of_a_card_on_another_terminal_says_where_the_money_must_be_given_back(till: Till) -> None:
     till.sell_and_see("paid", figures="1000", tender="Card on another terminal")
     till.sales().get_by_role("button", name="Return…").click()
@@ -129,23 +92,6 @@ def test_a_return_of_a_card_on_another_terminal_says_where_the_money_must_be_giv
     expect(row).to_contain_text("4.00 was given back.")
     row.get_by_role("button", name="Receipt of the return").click()
     expect(till.page.locator("pre.receipt")).to_contain_text("RETURN")
-
-
-def test_what_a_colleague_gave_back_is_told_and_blocks_nobody(visit_by_phone: Visit, stage: str) -> None:
-    seller = a_seller(stage)
-    till = Till(visit_by_phone.page, seller)
-    till.begin()
-    owner = an_account(Right.ADMINISTRATOR, merchant=seller.merchant)
-    reversal = {"TransactionID": seller.pay(Amount="9.00"), "ReverseMode": 2, "Amount": "4.00", "PartialReverse": True}
-    login = (owner.email, PASSWORD)
-    assert post(stage, "/api/v1/payment/reverse", {"BasicReverseTran": reversal}, login).error == (200, 0)
-    expect(till.sales()).to_contain_text("4.00 was given back.")
-    till.button("Receipt of the return").click()
-    expect(till.page.get_by_role("alert")).to_contain_text("Somebody else gave this back.")
-    till.page.get_by_role("link", name="My day").click()
-
-    expect(till.page.locator("article")).to_contain_text("It came out of their drawers.")
-    expect(till.page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_receipt_is_sent_later_to_a_local_number_and_its_refusal_is_told_at_the_field(till: Till) -> None:
@@ -164,19 +110,6 @@ def test_a_receipt_is_sent_later_to_a_local_number_and_its_refusal_is_told_at_th
     events.deliver_all()
 
     assert (len(mails("ann.at.the.till@example.com")), len(messages("+27829876501"))) == (1, 1)
-
-
-def test_a_receipt_of_a_sale_that_is_not_sent_yet_cannot_be_sent(till: Till) -> None:
-    till.page.context.set_offline(True)
-    till.sell()
-    till.button("Receipt").click()
-
-    expect(till.page.get_by_text("The service does not have this sale yet.")).to_be_visible()
-    expect(till.button("Send receipt")).to_have_count(0)
-    till.page.context.set_offline(False)
-    expect(till.button("Send receipt")).to_be_visible()
-    till.page.context.set_offline(True)
-    expect(till.page.get_by_text("To send the receipt, the till needs a connection.")).to_be_visible()
 
 
 def test_a_receipt_is_in_the_language_of_the_page(till: Till) -> None:

@@ -1,13 +1,12 @@
 """The till sells goods, and loses nothing of a sale in hand."""
 
-import json
 from decimal import Decimal
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.till import SUBMIT, Seller, Till, a_seller, never_arrives
+from tests.browser.till import Seller, Till, a_seller
 from tests.support.http import TILL, post
 
 COFFEE = {
@@ -149,22 +148,6 @@ def test_a_search_and_a_scanner_find_items(till: Till) -> None:
     assert till.seller.payments() == []
 
 
-def test_goods_are_sold_without_connection_with_the_list_of_the_device(till: Till) -> None:
-    till.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    till.page.context.set_offline(True)
-    till.page.reload()
-    coffee_and_cake(till)
-    till.button("Cash").click()
-    till.note("159.50").click()
-    has_state(till, "waiting")
-    till.page.context.set_offline(False)
-    till.wait_until_sent()
-
-    (paid,) = till.seller.payments()
-    assert (paid["Amount"], paid["TaxAmounts"][0]["Tax"]) == (Decimal("159.50"), Decimal("20.80"))
-    assert paid["OfflineQueueId"]
-
-
 def goes_back(page: Page) -> None:
     page.go_back()
 
@@ -216,45 +199,6 @@ def test_after_a_result_back_offers_no_sold_basket_and_a_reload_tells_the_sale(t
     assert len(till.seller.payments()) == 1
 
 
-def test_a_page_that_ends_while_the_answer_is_awaited_tells_how_the_sale_ended(till: Till) -> None:
-    coffee_and_cake(till)
-    till.button("Cash").click()
-    till.page.route(SUBMIT, lambda _: None)
-    with till.page.expect_request(SUBMIT):
-        till.note("159.50").click()
-    expect(till.page.get_by_text("One moment…")).to_be_visible()
-    till.page.unroute(SUBMIT)
-    till.page.reload()
-    has_state(till, "paid")
-    expect(till.shown("line")).to_have_count(0)
-
-    assert len(till.seller.payments()) == 1
-
-
-@pytest.mark.parametrize(("state", "status", "code"), [("refused", 403, 311), ("declined", 200, 1005)])
-def test_a_basket_that_was_refused_or_declined_is_paid_another_way(
-    till: Till, state: str, status: int, code: int
-) -> None:
-    def refuse(route: Route) -> None:
-        sale = json.loads(route.request.post_data or "")["BasicTran"]["ID"]
-        route.fulfill(status=status, json={"ErrorCode": code, "ErrorMessage": "No.", "TransactionID": sale})
-
-    coffee_and_cake(till)
-    till.page.route(SUBMIT, refuse, times=1)
-    till.button("Prepaid").click()
-    till.button("Take payment").click()
-    has_state(till, state)
-    till.button("Pay another way").click()
-    expect(till.shown("line")).to_have_count(2)
-    till.page.reload()
-    of(till, "due", "159.53")
-    till.button("Cash").click()
-    till.note("159.50").click()
-    has_state(till, "paid")
-
-    assert [one["Amount"] for one in till.seller.payments()] == [Decimal("159.50")]
-
-
 def test_cash_of_a_typed_amount_takes_seven_taps_and_a_keyboard_none(till: Till) -> None:
     till.page.get_by_role("link", name="Amount", exact=True).click()
     for key in "15950":
@@ -300,39 +244,6 @@ def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, sel
     has_state(till, "paid")
     looks_right()
     assert visit_of_a_shop.complaints == []
-
-
-def test_a_refused_first_page_of_prices_lets_the_till_sell(visit_by_phone: Visit, seller: Seller) -> None:
-    till = Till(visit_by_phone.page, seller)
-    till.page.route("**/pricelist*", never_arrives)
-    till.begin()
-
-    till.sell_and_see("paid", figures="500")
-
-
-@pytest.mark.parametrize("tender", ["Cash", "Prepaid"])
-def test_a_barcode_that_no_item_has_pays_and_changes_nothing(till: Till, tender: str) -> None:
-    def scan() -> None:
-        till.scan("96385074")
-        expect(till.page.get_by_role("dialog")).to_contain_text("No item is found.")
-        till.page.keyboard.press("Escape")
-        expect(till.page.get_by_role("dialog")).to_have_count(0)
-
-    till.item("Cake").click()
-    till.page.get_by_role("link", name="Amount", exact=True).click()
-    expect(till.button("7")).to_be_visible()
-    scan()
-    of(till, "due", "83.53")
-    till.button(tender).click()
-    scan()
-    expect(till.shown("result")).to_have_count(0)
-    till.page.get_by_role("link", name="Sell", exact=True).click()
-    till.page.get_by_role("link", name="Items", exact=True).click()
-    till.item("Repair").click()
-    till.scan("96385074")
-    expect(till.page.get_by_label("Price")).to_have_value("")
-
-    assert till.seller.payments() == []
 
 
 def test_a_scanned_item_leaves_the_search_empty_and_a_tapped_one_leaves_enter_for_the_payment(till: Till) -> None:

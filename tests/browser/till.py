@@ -141,10 +141,6 @@ class Till:
     def note(self, amount: str) -> Locator:
         return self.page.locator(f'[data-testid=note][data-amount="{amount}"]')
 
-    def sign_out(self) -> None:
-        self.button("Sign out").click()
-        self.page.get_by_role("dialog").get_by_role("button", name="Sign out").click()
-
     def sales(self) -> Locator:
         """Return the sales in the list, newest first."""
         self.page.get_by_role("link", name="Sales").click()
