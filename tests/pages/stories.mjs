@@ -113,9 +113,9 @@ export async function take(tab, act) {
 
 const wordsOf = (act) => (typeof act === "number" ? `${act} s` : typeof act !== "string" ? `types ${told(act)}` : act.startsWith("#") ? act : `[${act}]`);
 
-const SMALL = /^(focus |[+-]\d+ |fact basket: )/; // what has no line of its own
+const SMALL = /^(at |focus |[+-]\d+ |fact basket: )/; // what has no line of its own
 
-// What follows from each step of somebody at a page: a line for each step that sends, stores or leads somewhere.
+// What follows from each step of somebody at a page: a line for each step that sends or stores something.
 export async function tell(tab, steps) {
   const lines = [];
   let words = [];
