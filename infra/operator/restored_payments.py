@@ -13,7 +13,7 @@ from functools import reduce
 from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.store import transactions
-from chalicelib.store.table import AlreadyExistsError, Item, UnreadableError, commit, decode, encode, table_name
+from chalicelib.store.table import BATCH, AlreadyExistsError, Item, UnreadableError, commit, decode, encode, table_name
 from infra.operator import items
 
 TABLE = transactions.TABLE
@@ -33,10 +33,12 @@ class Payments:
         self._original: dict[str, str] = {}
         self._reversals: defaultdict[str, list[Transaction]] = defaultdict(list)
         self._unsure = set[str]()  # payments with an unreadable reversal
-        for copied in items.items_at(TABLE, [key for key, _ in damaged], name=copy).values():
-            if "original_id" in copied:
-                self._original[copied["id"]["S"]] = copied["original_id"]["S"]
-                self._add(copied)
+        for start in range(0, len(damaged), BATCH):
+            keys = [key for key, _ in damaged[start : start + BATCH]]
+            for name, copied in items.items_at(TABLE, keys, name=copy).items():
+                if "original_id" in copied:
+                    self._original[name] = copied["original_id"]["S"]
+                    self._add(copied)
         originals = [transactions.key(one).wire() for one in {*self._original.values()} - self._as_read.keys()]
         for name, item in items.items_at(TABLE, originals).items():
             self._as_read[name] = items.as_read(TABLE, item)
@@ -61,6 +63,8 @@ class Payments:
         name = copied["id"]["S"]
         if name not in self._original:
             whole = self._with_sums(copied, lowers=True)
+            if whole != copied:
+                whole = items.raised(whole, present)
             commit(items.put(TABLE, whole, present))
             self._as_read[name] = items.as_read(TABLE, whole)
             return None

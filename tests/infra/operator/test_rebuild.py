@@ -44,7 +44,7 @@ def books(exact_engine: str) -> Books:
     """A year of payments and reversals with taxes, of three agents."""
     del exact_engine
     made = a_merchant_with_agents(count=3)
-    fill(made, 60, LEAP_DAY, seed=1)
+    fill(made, 40, LEAP_DAY, seed=1)
     return made
 
 

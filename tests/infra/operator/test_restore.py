@@ -1,8 +1,10 @@
 """A bad day: items are deleted, overwritten or altered, and `restore` brings them back by one rule."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 import boto3
@@ -26,7 +28,7 @@ from infra.operator import items, restore
 from tests.support.accounts import an_account
 from tests.support.builders import a_login
 from tests.support.events import a_hook
-from tests.support.intercepted_calls import hooked
+from tests.support.intercepted_calls import StoppedError, hooked
 from tests.support.stored import stored_transaction
 from tests.support.tills import Till, a_till
 from tests.support.transactions import a_body, a_guid, altered
@@ -284,6 +286,7 @@ def test_a_lost_payment_comes_back_with_the_sums_of_its_later_reversals(
     run(at, "--yes")
 
     assert stored_transaction(payment.id).reversals == reversals
+    assert "transactions: 0 come back." in run(at, "--yes")
     with pytest.raises(ServiceError, match=r"6\.00"):
         till.give_back(payment, NOW, Amount="6.01", PartialReverse=True)
     till.give_back(payment, NOW, Amount="6.00", PartialReverse=True)
@@ -323,6 +326,30 @@ def test_a_payment_and_its_pending_reversal_come_back_together(
     run(at, "--yes")
 
     assert stored_in(transactions.TABLE) == before
+
+
+def test_a_run_after_a_killed_one_completes_it(run: Run, copied: Callable[[], datetime], till: Till) -> None:
+    payment = till.pay(a_body(), NOW)
+    returning = a_reversal_of(stored_transaction(payment.id))
+    transactions.reserve(payment, returning)
+    lasting, at = stored_in(transactions.TABLE), copied()
+    for killed_at in count(1):
+        lose(payment, returning)
+        calls = 0
+
+        def kill(when: str, _: str, at_call: int = killed_at) -> None:
+            nonlocal calls
+            calls += when == "after"
+            if calls == at_call:
+                raise StoppedError
+
+        with hooked(kill), suppress(StoppedError):
+            run(at, "--table", "transactions", "--yes")
+        if calls < killed_at:
+            break
+        run(at, "--table", "transactions", "--yes")
+        assert stored_in(transactions.TABLE) == lasting
+    assert killed_at > 5
 
 
 def test_a_reversal_without_its_payment_is_named(run: Run, copied: Callable[[], datetime], till: Till) -> None:
