@@ -42,7 +42,6 @@ from tests.support.store_in_memory import URL, StoreInMemory
 # The policies of the functions hold in every test; a package is made for the tests that need one.
 __all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
 
-ROOT = Path(__file__).parents[1]
 CI = os.environ.get("CI") == "true"
 
 hypothesis.register_profile("ci", deadline=None, derandomize=True, max_examples=25)  # the same ones in each run
@@ -285,8 +284,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="run the tests that take no time")
 
 
-# The tests whose cases take more than 0.3 s together. `make quick ARGS="--durations=0"` finds new ones.
-SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").split())
 NO_PARAMETERS = SimpleNamespace(params={})
 SLOW_FIXTURES = frozenset({"browser", "build", "dynamodb_local", "dynamodb_local_url"})
 
@@ -303,8 +300,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_quick(item: pytest.Item) -> bool:
-    name = f"{item.path.relative_to(ROOT).as_posix()}::{item.name.partition('[')[0]}"
-    if name in SLOW or set(getattr(item, "fixturenames", ())) & SLOW_FIXTURES:
+    if item.get_closest_marker("slow") or set(getattr(item, "fixturenames", ())) & SLOW_FIXTURES:
         return False
     return "dynamodb-local" not in getattr(item, "callspec", NO_PARAMETERS).params.values()
 

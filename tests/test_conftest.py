@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import ROOT, SLOW, claim_of
+from tests.conftest import claim_of
 
 
 @pytest.mark.parametrize(
@@ -14,9 +14,3 @@ from tests.conftest import ROOT, SLOW, claim_of
 )
 def test_the_first_line_of_a_failure_is_the_claim_in_words(name: str, claim: str) -> None:
     assert claim_of(name) == claim
-
-
-def test_every_test_in_the_list_of_slow_tests_is_there() -> None:
-    named = [name.split("::") for name in SLOW]
-
-    assert [name for path, name in named if f"def {name}(" not in (ROOT / path).read_text(encoding="utf-8")] == []

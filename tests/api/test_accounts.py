@@ -303,6 +303,7 @@ def test_a_revocation_ends_the_credentials_that_it_is_about_at_once(
     assert {reply.headers["WWW-Authenticate"] for reply in refused} == {'Basic realm="payments"'}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored_policies")
 def test_an_unlocked_agent_is_let_in_at_once(stage: str) -> None:
     account = an_account()

@@ -102,6 +102,7 @@ def in_accounts(rows: list[dict[str, Any]], column: int) -> dict[tuple[str, str]
     return found
 
 
+@pytest.mark.slow
 @each_program
 def test_a_journal_is_accepted_and_equal_to_the_takings(program: str, shop: Shop, tmp_path: Path) -> None:
     for number, tender in enumerate(KINDS, 1):
@@ -117,6 +118,7 @@ def test_a_journal_is_accepted_and_equal_to_the_takings(program: str, shop: Shop
         assert rows
 
 
+@pytest.mark.slow
 @each_program
 def test_a_journal_splits_off_the_tax_that_the_takings_have(program: str, shop: Shop, tmp_path: Path) -> None:
     taxes = [{"Code": code, "Name": code, "Rate": rate} for code, rate in (("VAT15", 15), ("LEVY", "0.5"), ("VAT0", 0))]

@@ -286,6 +286,7 @@ def check(stage: str, store: StoreInMemory, first: Operation, second: Operation,
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("request_", REQUESTS)
 def test_a_change_during_a_request(

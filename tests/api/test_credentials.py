@@ -152,6 +152,7 @@ def test_an_agent_of_a_blocked_merchant_is_108_whatever_it_signs_in_with(stage: 
     assert is_401(_get(stage, authorization), 108)
 
 
+@pytest.mark.slow
 def test_ten_wrong_passwords_lock_the_password_and_neither_the_key_nor_a_session(stage: str) -> None:
     account = an_account()
     session = _sign_in(stage, account).body["Data"]["SessionID"]

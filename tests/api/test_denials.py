@@ -127,6 +127,7 @@ def test_a_login_has_one_digest_however_it_is_spelt_and_another_login_another(
     assert digests[3] != digests[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign_in", ["header", "session login"])
 def test_twelve_guesses_at_a_known_and_an_unknown_login_are_answered_and_logged_alike(
     any_stage: str, sign_in: str, capfd: pytest.CaptureFixture[str]
@@ -153,6 +154,7 @@ def test_twelve_guesses_at_a_known_and_an_unknown_login_are_answered_and_logged_
     assert [code for _, code in known[1]] == [102] * 10 + [104] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
 def test_of_fifty_guesses_at_once_ten_are_counted_and_the_others_learn_nothing(
     any_stage: str,
@@ -230,6 +232,7 @@ def _sent(login: str, secret: str) -> Iterator[str]:
     yield f"Bearer {base64.b64encode(pair.encode()).decode()}"
 
 
+@pytest.mark.slow
 def test_no_login_or_secret_of_a_denied_sign_in_is_kept(any_stage: str, capfd: pytest.CaptureFixture[str]) -> None:
     login, secret = _canaries()
     headers = list(_sent(login, secret))

@@ -239,6 +239,7 @@ def named(reply: Reply) -> tuple[list[str], list[int]]:
     return re.findall(r"payment/reverse\w*", words), [int(mode) for mode in modes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("input_type", "endpoint", "mode"), list(product((1, 2, 3, 4, 5, 7, 8, 9, 10), ENDPOINTS, (1, 2, 3, 5)))
 )

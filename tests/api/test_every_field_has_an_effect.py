@@ -593,6 +593,7 @@ def test_every_field_of_a_request_has_evidence_and_no_other() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("endpoint", EVIDENCE)
 def test_every_field_of_a_request_has_its_effect_or_its_trace(run: Run, endpoint: str) -> None:
     missed = []

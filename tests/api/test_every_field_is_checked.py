@@ -194,6 +194,7 @@ def anyone(path: str, body: dict[str, Any]) -> dict[str, Any]:
     return dict.fromkeys(unknown_ids, 1) | body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REQUESTS)
 def test_each_field_of_a_wrong_type_is_named(shop: Shop, path: str) -> None:
     where, body = whole(shop, path)
@@ -209,6 +210,7 @@ def test_each_field_of_a_wrong_type_is_named(shop: Shop, path: str) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", complete_requests.EVERYTHING)
 def test_no_value_of_any_field_is_a_defect(stage: str, path: str) -> None:
     method = next(endpoint.method for endpoint in ENDPOINTS if endpoint.path == path)
@@ -224,6 +226,7 @@ def test_no_value_of_any_field_is_a_defect(stage: str, path: str) -> None:
     assert defects == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REQUESTS)
 def test_each_required_field_that_is_missing_is_named_and_all_in_one_answer(shop: Shop, path: str) -> None:
     where, body = whole(shop, path)
@@ -240,6 +243,7 @@ def test_each_required_field_that_is_missing_is_named_and_all_in_one_answer(shop
     assert {name for name in required if "." not in name} <= {name for name, _ in everything.findings} or not required
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REQUESTS)
 def test_each_text_that_is_too_long_and_each_number_out_of_range_is_named(shop: Shop, path: str) -> None:
     where, body = whole(shop, path)
@@ -255,6 +259,7 @@ def test_each_text_that_is_too_long_and_each_number_out_of_range_is_named(shop: 
     assert missed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REQUESTS)
 def test_each_text_that_utf_8_cannot_hold_is_named(shop: Shop, path: str) -> None:
     where, body = whole(shop, path)

@@ -75,6 +75,7 @@ def features(**values: bool | None) -> dict[str, Any] | None:
     return {"Features": set_ones} if set_ones else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_feature_of_the_agent_else_the_merchant_else_the_default_allows_its_payments(stage: str, name: str) -> None:
     default, a_payment, allowed = FEATURES[name]

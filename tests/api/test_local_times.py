@@ -153,6 +153,7 @@ def logon_times(pos: dict[str, Any]) -> list[str]:
     return [pos["Logon"]["LastLogon"], pos["Logon"]["LockedUntil"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["owner", "system"])
 def test_a_logon_is_in_the_zone_of_the_request_or_merchant(shop: Shop, locked: dict[str, Any], who: str) -> None:
     path, login = f"{shop.path}/pos/{locked['ID']}", shop.owner if who == "owner" else SYSTEM

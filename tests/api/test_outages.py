@@ -32,6 +32,7 @@ def _remember_until_now(monkeypatch: pytest.MonkeyPatch, document: Any) -> None:
     monkeypatch.setattr(secrets.document, "_until", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outage", OUTAGES)
 @pytest.mark.parametrize("variable", [engines.ENDPOINT_VARIABLE, SECRETS_VARIABLE])
 def test_an_outage_is_903_in_under_five_seconds_and_nobody_remembers_it(
@@ -51,6 +52,7 @@ def test_an_outage_is_903_in_under_five_seconds_and_nobody_remembers_it(
     assert not [text for text in (account.email, PASSWORD, account.basic.split()[1]) if text in printed]
 
 
+@pytest.mark.slow
 def test_a_secret_that_cannot_be_renewed_and_a_store_that_hangs_take_under_five_seconds_together(
     stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +78,7 @@ def test_a_secret_that_cannot_be_renewed_stops_nobody(stage: str, monkeypatch: p
     assert reply.status == 200
 
 
+@pytest.mark.slow
 def test_an_outage_in_a_sign_in_counts_nothing_and_locks_nobody(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     with hanging() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):

@@ -61,6 +61,7 @@ def test_a_file_of_a_page_has_the_digest_of_its_content_in_its_name(page: str) -
         assert hashlib.sha256(text.encode()).hexdigest()[:16] in name
 
 
+@pytest.mark.slow
 @every_page
 def test_a_browser_keeps_the_files_of_a_page_for_a_year(stage: str, page: str) -> None:
     loaded = re.findall(r'(?:href|src)="(\w+/[^"]+)"', get(stage, ADDRESS[page], login=None).text)

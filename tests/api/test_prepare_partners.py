@@ -44,6 +44,7 @@ UNAVAILABLE: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", UNAVAILABLE.values(), ids=UNAVAILABLE)
 def test_a_misbehaving_partner_is_902_within_its_time(stage: str, registered: Registers, behaviour: Behaviour) -> None:
     post(stage, PREPARE, a_body())  # the credential is known from here on

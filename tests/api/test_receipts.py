@@ -104,6 +104,7 @@ def test_a_later_change_of_the_merchant_changes_no_receipt(stage: str) -> None:
     assert "Another Name" not in mail.body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sent", "language"), [({"Lang": "af-ZA"}, "af"), ({"Lang": "xx"}, "en"), ({}, "en")])
 def test_a_receipt_is_in_the_language_of_the_request_whenever_it_is_sent(
     stage: str, sent: dict[str, str], language: str, mail_is_down: pytest.MonkeyPatch

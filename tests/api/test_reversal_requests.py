@@ -221,6 +221,7 @@ NOTHING: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("card", NOTHING, ids=str)
 @pytest.mark.parametrize("input_type", [1, 3, 5, 10])
 def test_a_placeholder_for_a_card_refuses_nothing(stage: str, input_type: int, card: Any) -> None:

@@ -82,6 +82,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scripted], None]:
     return direct
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pauses")
 @pytest.mark.parametrize("limits", [LIMITS, ONE_ATTEMPT], ids=["three attempts", "one"])
 @pytest.mark.parametrize("times", [1, 5], ids=["once", "always"])
@@ -220,6 +221,7 @@ def test_what_boto3_reads_as_an_empty_answer_is_none(at: Callable[[Scripted], No
         assert (outcome, len(server.requests)) == (("unanswered",), 3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pauses")
 def test_a_server_that_is_silent_is_asked_as_often_as_by_boto3(at: Callable[[Scripted], None]) -> None:
     outcomes = []

@@ -123,6 +123,7 @@ CASES: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_an_operation_has_the_outcome_it_has_through_boto3(case: str) -> None:
     outcomes = []

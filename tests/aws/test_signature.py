@@ -57,6 +57,7 @@ CREDENTIALS = st.builds(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("service", "operation"), OPERATIONS)
 @given(
     body=st.binary() | st.text().map(lambda text: text.encode(errors="replace")),

@@ -57,6 +57,7 @@ def test_what_a_refusal_names_works(input_type: InputType, endpoint: str, mode: 
         assert all(asked(payment, *way, partial=partial) is None for way in last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phase", Phase)
 def test_another_endpoint_is_named_only_when_the_payment_is_reversed_there(phase: Phase) -> None:
     stages: list[dict[str, Any]] = [

@@ -120,6 +120,7 @@ def test_a_resolver_that_hangs_does_not_hold_the_request(monkeypatch: pytest.Mon
     assert time.monotonic() - started < 1.5
 
 
+@pytest.mark.slow
 def test_an_address_that_swallows_packets_does_not_hold_the_request(
     monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_server_that_speaks_no_tls_is_a_failure(resolves: Callable[..., list[s
         send(f"https://{NAME}:{server.port}/prepare", public_only=False, seconds=0.3)
 
 
+@pytest.mark.slow
 def test_a_tls_handshake_that_stalls_has_its_time_and_no_more(resolves: Callable[..., list[str]]) -> None:
     resolves(["127.0.0.1"])
     started = time.monotonic()
@@ -204,6 +206,7 @@ def test_a_tls_handshake_that_stalls_has_its_time_and_no_more(resolves: Callable
     assert time.monotonic() - started < 1.6
 
 
+@pytest.mark.slow
 def test_connecting_and_tls_share_a_limit(monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]) -> None:
     really = socket.socket.connect
 

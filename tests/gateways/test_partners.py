@@ -113,6 +113,7 @@ NO_ANSWERS: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", NO_ANSWERS.values(), ids=NO_ANSWERS)
 def test_a_response_that_is_no_answer_is_a_failure_at_once(behaviour: Behaviour) -> None:
     with a_server(behaviour) as server, within(5 + SLACK), pytest.raises(FailedError):
@@ -164,6 +165,7 @@ SLOW: dict[str, Behaviour] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", SLOW.values(), ids=SLOW)
 def test_a_slow_partner_has_its_time_limit_and_no_more(behaviour: Behaviour) -> None:
     started = time.monotonic()
@@ -173,6 +175,7 @@ def test_a_slow_partner_has_its_time_limit_and_no_more(behaviour: Behaviour) -> 
     assert time.monotonic() - started >= SECONDS - 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [0.004, 3], ids=["reads slowly", "does not read"])
 def test_a_partner_that_reads_slowly_has_the_same_time_limit(pause: float) -> None:
     body = b"x" * 50_000_000  # more than the buffers take

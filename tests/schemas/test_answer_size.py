@@ -72,6 +72,7 @@ def fits(transaction: Transaction) -> bool:
     return len(text.encode()) <= MOST_SHOWN and len(json.dumps(text, ensure_ascii=False).encode()) <= 1.5 * MOST_SHOWN
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(payments(), texts(1024))
 def test_what_is_accepted_fits_and_so_does_each_return_of_it(payment: Transaction, reason: str) -> None:
@@ -141,6 +142,7 @@ def altered_delivery(delivery: Delivery, made: list[Attempt]) -> Delivery:
     return replace(delivery, made=tuple(made), due_at=NOW + timedelta(hours=1), attempts=len(made))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("character", CHARACTERS)
 @pytest.mark.parametrize("deliveries", [1, 5, 40])
 def test_a_page_of_events_with_every_attempt_has_at_most_5_mb(deliveries: int, character: str) -> None:

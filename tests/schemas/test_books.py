@@ -106,6 +106,7 @@ def expected(form: str, many: list[Moved], *, splits_tax: bool = False) -> dict[
     return {key: amount for key, amount in found.items() if amount}
 
 
+@pytest.mark.slow
 @each_program
 @few_runs
 @given(many=st.lists(counted(), max_size=40))
@@ -208,6 +209,7 @@ def test_a_journal_with_taxes_looks_so() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("digits", "currency", "minor"), [(0, "JPY", 1230), (2, "HUF", 123000), (3, "BHD", 1230)])
 @each_program
 def test_tax_of_the_whole_amount_and_tax_below_zero_balance(
@@ -367,6 +369,7 @@ def posted(form: str, name: str, folder: Path) -> Any:
     return sums(form, written(form, entries_of([moved()]), cash=name), folder)
 
 
+@pytest.mark.slow
 @needs_hledger
 @settings(few_runs, max_examples=8)
 @example("2026-03-14")
@@ -383,6 +386,7 @@ def test_hledger_reads_every_accepted_name_as_it_is(tmp_path: Path, name: str) -
     assert (name, "ZAR") in posted("hledger", name, tmp_path)
 
 
+@pytest.mark.slow
 @needs_beancount
 @settings(few_runs, max_examples=8)
 @example("Assets:9-a")

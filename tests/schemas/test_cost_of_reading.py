@@ -118,6 +118,7 @@ def test_unknown_fields_are_not_searched_for_card_numbers(monkeypatch: pytest.Mo
     assert not [text for text in searched if PAN in text or text == "x"]
 
 
+@pytest.mark.slow
 def test_a_body_with_too_many_values_is_refused_at_once(stage: str) -> None:
     reply = http.post(stage, "/api/v1/payment/submit", UNPLEASANT["empty lists"](900_000))
 

@@ -80,6 +80,7 @@ def year(engine: str) -> Books:
     return books
 
 
+@pytest.mark.slow
 @each_program
 def test_a_year_is_equal_to_the_takings_for_all_and_for_an_agent(program: str, year: Books, tmp_path: Path) -> None:
     period = YEAR if program != "xero" else {**YEAR, "From": "2028-02-01"}
@@ -104,6 +105,7 @@ def income_in(found: Sums, tax: str) -> dict[tuple[str, str], Decimal]:
     return dict(joined)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["hledger", "beancount"])
 def test_each_day_is_the_same_by_itself_and_in_a_year(year: Books, form: str) -> None:
     def entries(period: Mapping[str, str]) -> set[str]:
@@ -116,6 +118,7 @@ def test_each_day_is_the_same_by_itself_and_in_a_year(year: Books, form: str) ->
     assert set().union(*of_days) == entries(YEAR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["hledger", "beancount", "xero"])
 def test_a_day_is_equal_to_the_byte_until_something_is_added(year: Books, form: str) -> None:
     day = {"From": "2028-02-29", "To": "2028-02-29"}

@@ -171,6 +171,7 @@ class Lives:
         self.books.kept.append(reversal)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_each_row_is_what_a_look_up_by_id_says(engine: str, seed: int) -> None:
     del engine
@@ -308,6 +309,7 @@ def test_rows_are_in_the_order_of_the_list(books: Books, sort: str) -> None:
     assert [row["ID"] for row in rows(books, Sort=sort)] == [one.id for one in listed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wanted",
     [

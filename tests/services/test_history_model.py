@@ -138,6 +138,7 @@ def check_by_days(books: Books, case: Case, day: date) -> None:
         assert ids(answer.transactions) == ids(model[(page - 1) * 100 : page * 100]), (case.fields, day, page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gmt", YEARS)
 def test_a_page_is_what_a_plain_filter_finds(exact_engine: str, monkeypatch: pytest.MonkeyPatch, gmt: int) -> None:
     del exact_engine

@@ -27,6 +27,7 @@ def test_the_tenth_wrong_password_in_a_row_locks_passwords_for_thirty_minutes() 
     assert refusal_of(account.basic, NOW + LOCK_FOR) is None
 
 
+@pytest.mark.slow
 def test_nine_wrong_passwords_and_a_right_one_begin_the_count_anew() -> None:
     account = an_account()
     guess(account, LOCK_AFTER - 1, NOW)

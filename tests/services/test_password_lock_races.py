@@ -81,6 +81,7 @@ def _right_after(
     return result  # type: ignore[no-any-return]
 
 
+@pytest.mark.slow
 @on_both_engines
 @pytest.mark.parametrize("sign_in", WAYS)
 def test_the_eleventh_verification_that_finishes_is_refused_though_it_began_before_the_lock_and_is_right(
@@ -154,6 +155,7 @@ def test_of_fifty_guesses_at_once_ten_are_counted_and_the_right_one_among_the_la
     assert (account.login.failed_attempts, account.login.locked_until) == (LOCK_AFTER, NOW + LOCK_FOR)
 
 
+@pytest.mark.slow
 @on_both_engines
 @pytest.mark.parametrize("seed", range(20))
 def test_in_any_order_a_right_password_lets_in_only_before_the_tenth_failure(account: Account, seed: int) -> None:

@@ -205,6 +205,7 @@ def test_a_payment_moves_from_the_lane_of_its_acquirer_to_the_other_when_it_awai
     assert (listed.id, listed.since, again) == (payment.id, payment.deadline, [])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_pages_of_payments_due_at_the_same_instant_are_all_resolved() -> None:
     empty()
@@ -294,6 +295,7 @@ def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(monke
     assert runs == [19, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("call", ["GetItem", "UpdateItem", "inquire", "TransactWriteItems"])

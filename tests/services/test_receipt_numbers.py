@@ -116,6 +116,7 @@ def test_nine_requests_at_once_share_no_number_and_leave_none_out() -> None:
     assert sorted(numbers_of([*payments, *made], till)) == list(range(1, 13))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_the_order_of_calls_makes_no_gap(seed: int, moto: str) -> None:
     del moto

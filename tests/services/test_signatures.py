@@ -132,6 +132,7 @@ def test_a_delivery_and_a_reversal_at_once_both_count() -> None:
     assert (stored.reversals.amount_minor, stored.reversals.count, stored.owes_signature) == (100, 1, False)
 
 
+@pytest.mark.slow
 @on_both_engines
 @pytest.mark.parametrize("at", [NOW + MINUTE, None], ids=["in time", "after the Deadline"])
 def test_a_delivery_that_stops_at_any_call_is_made_good_by_the_next(at: datetime | None) -> None:

@@ -170,6 +170,7 @@ def test_a_reversal_that_gave_nothing_back_is_not_counted(phase: Phase) -> None:
     assert [row[2] for row in ask(books, {}).values()] == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("seed", range(6))
 def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
@@ -223,6 +224,7 @@ def test_payments_with_any_of_twelve_taxes_count_in_one_counter(exact_engine: st
     assert len(list(items_of(counters_range(books.merchant.id, "2028-03", SLOTS)))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 15), ("hour", 30, 4), ("hour", 0, 3)])
 def test_takings_cost_the_same_calls_for_any_payments(exact_engine: str, by: str, days: int, calls: int) -> None:
     del exact_engine

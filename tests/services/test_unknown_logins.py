@@ -68,6 +68,7 @@ def _answers(way: str, email: str, secret: str, times: list[timedelta], verifica
     return answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("secret", ["wrong", "0f8fad5b-d9cb-469f-a165-70867728950e"])
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("way", WAYS)
@@ -79,6 +80,7 @@ def test_an_unknown_login_has_the_answers_store_calls_and_verifications_of_a_kno
     assert known[LOCK_AFTER if times != "a day apart" else -1][0] is ErrorCode.LOGIN_LOCKED
 
 
+@pytest.mark.slow
 def test_an_unknown_login_is_locked_at_the_tenth_failure_for_thirty_minutes() -> None:
     email = an_email()
     errors = [refusal_of(basic(email, f"wrong {number}"), NOW) for number in range(LOCK_AFTER)]
@@ -89,6 +91,7 @@ def test_an_unknown_login_is_locked_at_the_tenth_failure_for_thirty_minutes() ->
     assert refusal_of(basic(email, "wrong"), NOW + LOCK_FOR) is ErrorCode.BAD_CREDENTIAL
 
 
+@pytest.mark.slow
 def test_the_ways_of_signing_in_count_together() -> None:
     for email in (an_account().email, an_email()):
         for number in range(LOCK_AFTER):

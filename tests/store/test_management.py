@@ -248,6 +248,7 @@ class TestRaces:
         assert [getattr(after, name) for name in names] == [str(number) for number in range(len(names))]
 
 
+@pytest.mark.slow
 def test_a_record_that_never_stops_changing_is_an_outage_and_not_an_endless_loop() -> None:
     def attempt() -> None:
         raise ChangedMeanwhileError

@@ -76,6 +76,7 @@ def test_while_locked_no_failure_is_counted(counter: Counter) -> None:
     assert (_seen(counter).failed_attempts, _seen(counter).locked_until) == (LOCK_AFTER, NOW + LOCK_FOR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [LOCK_FOR, COUNTED_FOR, 2 * COUNTED_FOR])
 def test_after_the_lock_ten_more_failures_lock_again(counter: Counter, pause: timedelta) -> None:
     later = NOW + pause

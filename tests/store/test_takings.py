@@ -83,6 +83,7 @@ def recounted(many: list[Transaction], *, by_hour: bool) -> dict[tuple[Any, ...]
     return {about: (row[0], row[1], row[2], row[3]) for about, row in found.items()}
 
 
+@pytest.mark.slow
 @given(st.lists(transactions(), max_size=30), st.booleans())
 def test_takings_are_a_recount_of_the_transactions(many: list[Transaction], by_hour: bool) -> None:  # noqa: FBT001
     rows = takings_of(counted(many, by_hour=by_hour)).rows

@@ -76,6 +76,7 @@ DIALECTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DIALECTS)
 @given(data=st.data())
 def test_what_is_written_reads_back_the_same(document: dict[str, Any], data: st.DataObject) -> None:

@@ -92,6 +92,7 @@ def damaged(data: bytes, random: Random) -> bytes:
     return bytes(changed[: random.randrange(len(changed))] if random.randrange(16) == 0 else changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=50)
 @given(data=st.data())
@@ -103,6 +104,7 @@ def test_every_kind_of_message_is_written_and_read_alike(name: str, data: st.Dat
     assert (read_by_adapter(encoded), read_by_bank(encoded)) == (content, content)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(data=st.data(), random=st.randoms(use_true_random=False))
 def test_damaged_messages_are_refused_by_both_or_read_alike(data: st.DataObject, random: Random) -> None:

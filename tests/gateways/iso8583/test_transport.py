@@ -150,6 +150,7 @@ def test_without_an_answer_the_outcome_is_unknown(behaviour: Behaviour) -> None:
     assert len(host.got) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", UNUSABLE.values(), ids=UNUSABLE.keys())
 def test_with_an_answer_nobody_can_use_the_outcome_is_unknown_too(behaviour: Behaviour) -> None:
     began = time.monotonic()
@@ -380,6 +381,7 @@ def test_threads_get_their_own_answers() -> None:
     assert len(host.got) == 96
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("behaviour", [*LOST.values(), *UNUSABLE.values()], ids=[*LOST, *UNUSABLE])
 def test_no_failure_quotes_or_holds_the_card(behaviour: Behaviour, capsys: pytest.CaptureFixture[str]) -> None:
     with a_host(behaviour) as host, pytest.raises(AcquirerError) as raised:

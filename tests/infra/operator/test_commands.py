@@ -210,6 +210,7 @@ def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
 NO_PROFILE = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_SHARED_CREDENTIALS_FILE": "/none"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "command", "line"),
     [
@@ -229,6 +230,7 @@ def test_an_aws_that_cannot_be_used_is_one_clear_line(environment: dict[str, str
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["show-secrets", "sweep"])
 def test_denied_access_is_one_clear_line(command: str) -> None:
     code = "AccessDeniedException"
@@ -331,6 +333,7 @@ def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, defect: E
         run(monkeypatch, "sweep")
 
 
+@pytest.mark.slow
 def test_a_command_whose_output_nobody_reads_ends_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)

@@ -42,6 +42,7 @@ def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
 
 
+@pytest.mark.slow
 def test_an_erasure_ends_although_the_answer_about_its_audit_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     payer = Payer()
     payer.pay_everywhere()
@@ -79,6 +80,7 @@ def test_planted_texts_are_in_every_place_before_an_erasure_and_in_none_after_it
     assert (line["user"], line["merchant"], line["transactions"]) == (user.lower(), int(payer.merchant), len(made))
 
 
+@pytest.mark.slow
 def test_totals_amounts_references_and_other_texts_stay_as_they_are() -> None:
     payer = Payer()
     plain = payer.swipe(AcqTran={"AllowSwipeOverChip": True})
@@ -113,6 +115,7 @@ def test_description_and_ext_id_stay_unless_they_contain_the_address() -> None:
     assert stored_transaction(named.id).pictures.photo_key == ERASED_PICTURE
 
 
+@pytest.mark.slow
 def test_a_second_erasure_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     payer = Payer()
     payer.pay_everywhere()
@@ -139,6 +142,7 @@ def test_a_return_after_an_erasure_is_erased_by_the_next() -> None:
     assert places_of(payer.planted) == []
 
 
+@pytest.mark.slow
 def test_the_payments_of_another_payer_and_of_another_merchant_stay() -> None:
     payer = Payer()
     elsewhere = Payer(token=payer.token, phone=payer.phone)
@@ -239,6 +243,7 @@ def test_a_receipt_that_was_sent_after_an_erasure_is_erased_by_the_next_and_not_
     assert {payer.email, payer.phone, ERASED}.isdisjoint(sent)
 
 
+@pytest.mark.slow
 def test_the_places_that_a_killed_erasure_left_are_found(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +267,7 @@ def stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_find_lists_each_place_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     payer = Payer()
     payer.pay_everywhere()
@@ -297,6 +303,7 @@ def test_a_note_of_a_drawer_is_erased_without_any_payment(capsys: pytest.Capture
     assert places_of(payer.planted) == []
 
 
+@pytest.mark.slow
 def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixture[str]) -> None:
     payer = Payer()
     made = payer.pay_everywhere()
@@ -332,6 +339,7 @@ def test_without_a_terminal_and_without_yes_nothing_is_erased() -> None:
     assert stored() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "is_erased"), [("y", True), ("yes", True), ("", False), ("n", False)])
 def test_at_a_terminal_the_command_asks(*, answer: str, is_erased: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     payer = Payer()
@@ -377,6 +385,7 @@ def test_an_address_is_no_end_of_a_longer_one(before: str) -> None:
     assert all(ann.stands_in(f"{mark}Ann@Shop.example{mark}") for mark in ("", " ", ",", ";", "(", "<", "\n", ":"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["email", "phone"])
 def test_an_address_on_standard_input_is_in_no_list_of_processes(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
     payer = Payer()

@@ -117,6 +117,7 @@ one_of_each_share = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @one_of_each_share
 def test_an_erasure_that_stops_before_or_after_any_write_is_finished_by_the_next(place: int) -> None:
     number_of_writes = writes_of_an_erasure()
@@ -184,6 +185,7 @@ def writes_of_work(work: Work) -> int:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [sweep, sweep_past_the_deadline, give_back, send])
 def test_an_erasure_between_any_two_writes_of_others_leaves_nothing(work: Work) -> None:
     number_of_writes = writes_of_work(work)
@@ -199,6 +201,7 @@ def test_an_erasure_between_any_two_writes_of_others_leaves_nothing(work: Work) 
             assert places_of(payer.planted) == []
 
 
+@pytest.mark.slow
 @one_of_each_share
 @pytest.mark.parametrize("work", [everything, sweep_past_the_deadline, erase_too])
 def test_work_between_any_two_writes_of_an_erasure_brings_nothing_back(work: Work, place: int) -> None:
@@ -216,6 +219,7 @@ def test_work_between_any_two_writes_of_an_erasure_brings_nothing_back(work: Wor
             assert places_of(payer.planted) == []
 
 
+@pytest.mark.slow
 def test_a_pending_payment_is_resolved_after_its_erasure_and_sends_no_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
     payer = Payer()
     lost = payer.swipe("10.68")
@@ -253,6 +257,7 @@ def test_a_replay_a_look_and_a_return_work_as_before() -> None:
     assert places_of(payer.planted) == []
 
 
+@pytest.mark.slow
 def test_a_signature_that_is_on_its_way_does_not_bring_the_address_back() -> None:
     payer = Payer()
     body: dict[str, Any] = {
@@ -318,6 +323,7 @@ def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(
     assert places_of(payer.planted) == []
 
 
+@pytest.mark.slow
 @one_of_each_share
 def test_an_event_that_begins_between_any_two_writes_of_an_erasure_keeps_no_answer(place: int) -> None:
     most_writes = 15

@@ -109,6 +109,7 @@ def payer() -> Payer:
     return payer
 
 
+@pytest.mark.slow
 def test_the_role_allows_what_the_commands_call_and_nothing_else(
     payer: Payer, deploy: Deploy, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

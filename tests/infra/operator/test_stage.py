@@ -28,6 +28,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--stage", "dev", "show-secrets"], ["show-secrets", "--stage", "dev"]])
 def test_the_name_of_the_stage_is_enough(arguments: list[str], deploy: Deploy, seen: list[Settings]) -> None:
     deploy()
@@ -40,6 +41,7 @@ def test_the_name_of_the_stage_is_enough(arguments: list[str], deploy: Deploy, s
     assert not os.environ.keys() & config.SETTINGS, "the command leaves nothing behind"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["--stack", "STACK"])
 def test_a_stack_may_have_another_name(
     named: str, deploy: Deploy, seen: list[Settings], monkeypatch: pytest.MonkeyPatch
@@ -111,6 +113,7 @@ def test_a_file_that_a_setting_names_must_be_here(deploy: Deploy, monkeypatch: p
         operator.main(["audit", "agent#1"])
 
 
+@pytest.mark.slow
 def test_the_sweep_has_the_settings_of_its_own_function(deploy: Deploy, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy(Sweep={"SWEEP_CONCURRENCY": "3", "MAIL_FROM": "outbox@payments.example"})
     monkeypatch.setenv("STAGE", "dev")
@@ -157,6 +160,7 @@ def operated(*arguments: str, **environment: str) -> "subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 def test_an_address_that_is_no_aws_is_one_clear_line() -> None:
     keys = {"AWS_ACCESS_KEY_ID": "prod", "AWS_SECRET_ACCESS_KEY": "prod", "AWS_REGION": "eu-west-1"}
     with answering(200, b"<html>") as url:
@@ -166,6 +170,7 @@ def test_an_address_that_is_no_aws_is_one_clear_line() -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_PORT"])
 def test_a_command_on_the_local_stage_has_its_settings(variable: str, served: str) -> None:
     address = {"AWS_ENDPOINT_URL": served, "AWS_PORT": served.rpartition(":")[2]}[variable]
@@ -177,6 +182,7 @@ def test_a_command_on_the_local_stage_has_its_settings(variable: str, served: st
     assert done.stdout.startswith("Processed ")
 
 
+@pytest.mark.slow
 def test_a_command_for_the_local_stage_reaches_no_other_aws(served: str) -> None:
     with closed() as ended, answering(200, b"{}") as another:
         for address in (ended, another, served.replace("http:", "https:")):
@@ -186,6 +192,7 @@ def test_a_command_for_the_local_stage_reaches_no_other_aws(served: str) -> None
             assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_command_for_a_deployed_stage_does_not_take_the_local_one_for_it(served: str) -> None:
     keys = {"AWS_ACCESS_KEY_ID": "prod", "AWS_SECRET_ACCESS_KEY": "prod"}
     done = operated("sweep", STAGE="prod", AWS_ENDPOINT_URL=served, AWS_REGION="eu-west-1", **keys)

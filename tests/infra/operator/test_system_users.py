@@ -137,6 +137,7 @@ def test_of_two_operators_who_replace_credentials_at_once_only_one_reports_succe
         authenticate(basic(account.email, second), "", NOW)
 
 
+@pytest.mark.slow
 def test_a_lock_after_wrong_passwords_ends_with_new_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     for _ in range(LOCK_AFTER):

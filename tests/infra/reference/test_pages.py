@@ -85,6 +85,7 @@ def test_the_document_names_the_schemes_that_the_stage_has_enabled(stage: str, s
     assert [one for one in securities if one not in ([], [{name: []} for name in schemes])] == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("schemes")
 def test_the_document_of_the_enabled_schemes_is_valid(stage: str) -> None:
     import openapi_spec_validator  # noqa: PLC0415  a second, which the quick tests do not spend

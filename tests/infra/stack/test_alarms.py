@@ -161,6 +161,7 @@ def test_a_partner_out_of_reach_is_no_defect(stage: str, logs: Logs, monkeypatch
     assert (sums["ServerErrors"], sums["AcquirersOutOfReach"] > 0) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "outage", [closed, *(pytest.param(one, marks=pytest.mark.release) for one in (hanging, throttling))]
 )

@@ -245,6 +245,7 @@ def refused_values(sam: dict[str, Any], project: Path = package.ROOT) -> list[st
     return [line.removeprefix(f"{config.FILE}, stage dev").removeprefix(": ") for line in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
 def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any]) -> None:
     wrong = copy.deepcopy(sam)
@@ -253,6 +254,7 @@ def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any
     assert refused_values(wrong) == [f"The setting {name} is missing from the environment."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -276,6 +278,7 @@ def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) ->
     config.check_values(with_settings(sam, HOST), package._project(tmp_path), "dev")  # noqa: SLF001
 
 
+@pytest.mark.slow
 def test_all_wrong_values_are_shown_at_once(sam: dict[str, Any]) -> None:
     wrong = {
         **HOST,
@@ -333,6 +336,7 @@ def test_variables_have_the_bytes_that_lambda_takes(sam: dict[str, Any], monkeyp
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_value_of_some_functions_names_them(sam: dict[str, Any]) -> None:
     wrong = with_settings(sam, {"SWEEP_CONCURRENCY": "65"}, "APIHandler", "Sweep")
 

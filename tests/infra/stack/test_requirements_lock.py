@@ -89,6 +89,7 @@ def imported(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in found}
 
 
+@pytest.mark.slow
 def test_requirements_txt_brings_each_package_that_the_service_imports_and_names_no_other() -> None:
     files = [package.ROOT / "app.py", *(package.ROOT / "chalicelib").rglob("*.py")]
     names = set().union(*map(imported, files)) - sys.stdlib_module_names - {"app", "chalicelib", "infra"}
@@ -129,6 +130,7 @@ def a_lock(folder: Path, digest: str) -> Path:
     return lock
 
 
+@pytest.mark.slow
 def test_a_locked_wheel_is_packaged(tmp_path: Path) -> None:
     lock = a_lock(tmp_path, a_wheel(tmp_path))
 
@@ -137,6 +139,7 @@ def test_a_locked_wheel_is_packaged(tmp_path: Path) -> None:
     assert (tmp_path / "vendor" / "thing.py").exists()
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_not_the_locked_one_is_not_packaged(tmp_path: Path) -> None:
     a_wheel(tmp_path)
     lock = a_lock(tmp_path, "0" * 64)
