@@ -13,28 +13,24 @@ import importlib
 import os
 import pickle
 from collections.abc import Callable, Generator, Iterator
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import boto3
 import pytest
-from argon2 import PasswordHasher
-from argon2.exceptions import VerifyMismatchError
 from hypothesis import settings as hypothesis
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.gateways import secrets
-from chalicelib.services import lane_runner
+from chalicelib.services import lane_runner, passwords
 from chalicelib.settings import settings
 from infra.demo import partner as demo_partner
 from infra.local import engines
 from infra.local import stage as local_stage
 from infra.stack import resources
 from tests.support import deployment, http
-from tests.support.accounts import accept_test_tokens
+from tests.support.accounts import QUICK_HASHER, accept_test_tokens
 from tests.support.deployment import build, sam
 from tests.support.iam import enforced_policies, no_call_denied
 from tests.support.store_in_memory import URL, StoreInMemory
@@ -64,25 +60,11 @@ def nothing_real() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def each_password_hashed_once() -> Iterator[None]:
-    """A hash costs 20 ms, and tests store and verify the same few passwords thousands of times."""
-    verify = PasswordHasher.verify
-
-    @cache
-    def is_right(*arguments: Any) -> bool:
-        try:
-            return verify(*arguments)
-        except VerifyMismatchError:
-            return False
-
-    def verify_once(*arguments: Any) -> bool:
-        if is_right(*arguments):
-            return True
-        raise VerifyMismatchError
-
+def quick_passwords() -> Iterator[None]:
+    """Each password is hashed and verified by argon2, with its least parameters: tests store and verify thousands."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PasswordHasher, "hash", cache(PasswordHasher.hash))
-        patch.setattr(PasswordHasher, "verify", verify_once)
+        patch.setattr(passwords, "hasher", lambda: QUICK_HASHER)
+        patch.setattr(passwords, "UNKNOWN_LOGIN_HASH", QUICK_HASHER.hash("nobody has it"))
         yield
 
 

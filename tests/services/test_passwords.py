@@ -5,31 +5,26 @@ from argon2 import PasswordHasher, extract_parameters
 
 from chalicelib.domain.secret import Secret
 from chalicelib.services import passwords
-from chalicelib.services.passwords import (
-    UNKNOWN_LOGIN_HASH,
-    hash_password,
-    verify,
-)
-from tests.support.accounts import PASSWORD, PASSWORD_HASH
+from chalicelib.services.passwords import UNKNOWN_LOGIN_HASH, hash_password, hasher, verify
+from tests.support.accounts import PASSWORD
+
+PASSWORD_HASH = hasher().hash(PASSWORD)
 
 
-class _Counting(PasswordHasher):
-    """A hasher that counts what it verifies."""
+@pytest.fixture(autouse=True)
+def verified(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Hash with the parameters of a stage, and return the hashes that are verified."""
+    found: list[Any] = []
+    verify_hash = PasswordHasher.verify
 
-    def __init__(self) -> None:
-        super().__init__(time_cost=2, memory_cost=19456, parallelism=1)
-        self.verified: list[str] = []
+    def noted(self: PasswordHasher, stored: Any, password: Any) -> Any:
+        found.append(stored)
+        return verify_hash(self, stored, password)
 
-    def verify(self, hash: Any, password: Any) -> Any:  # noqa: A002  argon2's name of it
-        self.verified.append(hash)
-        return super().verify(hash, password)
-
-
-@pytest.fixture
-def hasher(monkeypatch: pytest.MonkeyPatch) -> _Counting:
-    hasher = _Counting()
-    monkeypatch.setattr(passwords, "hasher", lambda: hasher)
-    return hasher
+    monkeypatch.setattr(passwords, "hasher", hasher)
+    monkeypatch.setattr(passwords, "UNKNOWN_LOGIN_HASH", UNKNOWN_LOGIN_HASH)
+    monkeypatch.setattr(PasswordHasher, "verify", noted)
+    return found
 
 
 def test_passwords_are_argon2id_at_the_owasp_minimum_or_stronger() -> None:
@@ -44,18 +39,18 @@ def test_the_hash_for_unknown_logins_costs_what_every_other_does() -> None:
     assert extract_parameters(UNKNOWN_LOGIN_HASH) == extract_parameters(hash_password(Secret(PASSWORD)))
 
 
-def test_a_password_is_verified_each_time(hasher: _Counting) -> None:
+def test_a_password_is_verified_each_time(verified: list[Any]) -> None:
     assert [verify(PASSWORD_HASH, Secret(password)) for password in (PASSWORD, PASSWORD, "wrong")] == [
         True,
         True,
         False,
     ]
-    assert hasher.verified == [PASSWORD_HASH] * 3
+    assert verified == [PASSWORD_HASH] * 3
 
 
-def test_a_password_of_an_unknown_login_is_verified_each_time_and_never_right(hasher: _Counting) -> None:
+def test_a_password_of_an_unknown_login_is_verified_each_time_and_never_right(verified: list[Any]) -> None:
     assert not any(verify(None, Secret(PASSWORD)) for _ in range(3))
-    assert hasher.verified == [UNKNOWN_LOGIN_HASH] * 3
+    assert verified == [UNKNOWN_LOGIN_HASH] * 3
 
 
 def test_what_is_no_hash_matches_nothing() -> None:

@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from argon2 import PasswordHasher
+
 from chalicelib.domain.agent import NO_CLIENT, Agent, BranchActions, Login
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -16,7 +18,6 @@ from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services.authentication import caller_of, session_digest
-from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, merchants, sessions
 from chalicelib.store.table import put_new, update, write_one
 from infra.operator import stage_secret
@@ -26,7 +27,8 @@ from tests.support.stored import stored_record
 
 PASSWORD = "a-password:with a colon"  # noqa: S105  of test agents alone
 SIGNING = "a signing secret of more than thirty-two bytes"
-PASSWORD_HASH = hash_password(Secret(PASSWORD))  # once: a hash costs 20 ms
+QUICK_HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # argon2 with its least parameters
+PASSWORD_HASH = QUICK_HASHER.hash(PASSWORD)
 
 
 @dataclass(frozen=True)
