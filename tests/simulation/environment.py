@@ -16,8 +16,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from unittest.mock import patch
 
-import argon2
-
 from chalicelib import clock, log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
@@ -36,6 +34,7 @@ from tests.simulation.bucket import Bucket
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.threads import Threads
 from tests.simulation.wire import Form
+from tests.support.accounts import QUICK_HASHER
 
 PAYMENTS = "sweep of payments"  # the job, and its tasks
 MORNING = datetime(2026, 3, 14, 7, 0, tzinfo=UTC)
@@ -50,7 +49,6 @@ SETTINGS = {
     "PRINTERS": json.dumps({"1": "ESCPOS58", "2": "ESCPOS80"}),
     "PARTNERS": json.dumps({PRODUCT: {"url": PARTNER_URL, "timeout_seconds": PARTNER_SECONDS}}),
 }
-QUICK = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # a scenario has thousands of passwords
 
 
 class Instance:
@@ -241,8 +239,8 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (connections, "exchange", _exchange),
         (Client, "_headers", _headers),
         (table, "_client", _client),
-        (passwords, "hasher", lambda: QUICK),
-        (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
+        (passwords, "hasher", lambda: QUICK_HASHER),
+        (passwords, "UNKNOWN_LOGIN_HASH", QUICK_HASHER.hash("nobody has it")),
         (https, "post", _post),
         (deliveries, "ThreadPoolExecutor", _threads),
         (payer_records, "ThreadPoolExecutor", _threads),
