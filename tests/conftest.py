@@ -143,23 +143,23 @@ def choose(aws: None, when_tables_change: list[Callable[[], None]]) -> Callable[
 
 @pytest.fixture(scope="session")
 def begin_anew(server: str, when_tables_change: list[Callable[[], None]]) -> Callable[[], None]:
-    """Call it when tables begin with the demo data again: the secrets do as well. Some tests rotate them.
+    """Call it when tables begin with the demo data again: the secret does as well. Some tests rotate parts of it.
 
     The server is there before, because it stores the secret of the demo partner.
     """
     del server
     client = boto3.client("secretsmanager")
-    first: dict[str, str] = {}
 
-    def text(name: str) -> str:
-        found: str = client.get_secret_value(SecretId=name)["SecretString"]
+    def text() -> str:
+        found: str = client.get_secret_value(SecretId=settings().secret_id)["SecretString"]
         return found
 
+    first = text()
+
     def begin() -> None:
-        for name in (settings().secret_id, settings().digest_secret_id):
-            if text(name) != first.setdefault(name, text(name)):
-                client.put_secret_value(SecretId=name, SecretString=first[name])
-                secrets.document.cache_clear()
+        if text() != first:
+            client.put_secret_value(SecretId=settings().secret_id, SecretString=first)
+            secrets.document.cache_clear()
         for change in when_tables_change:
             change()
 

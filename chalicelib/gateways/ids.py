@@ -1,9 +1,9 @@
-"""IDs that the service makes: random, or derived with the stage's first digest key. No caller can compute one."""
+"""IDs that the service makes: random, or derived with the stage's digest key. No caller can compute one."""
 
 import uuid
 
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways.secrets import lasting_digest
+from chalicelib.gateways.secrets import keyed_digest
 
 
 def new_guid() -> str:
@@ -13,5 +13,5 @@ def new_guid() -> str:
 
 def derived_guid(purpose: str, *content: object) -> str:
     """Return the GUID of a content, the same each time. Only this stage can compute it, with its secret."""
-    digest = lasting_digest(Secret("\x1f".join(("guid", purpose, *map(str, content)))))
+    digest = keyed_digest(Secret("\x1f".join(("guid", purpose, *map(str, content)))))
     return str(uuid.UUID(hex=digest[:32], version=4)).upper()

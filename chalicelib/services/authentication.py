@@ -121,9 +121,9 @@ def new_secret_key() -> Secret:
 def session_digest(secret: Secret) -> str:
     """Return the digest under which a session is stored. It ignores the case of the session's ID.
 
-    An ID has 122 random bits: with a known digest key it cannot be guessed either, so no rotation ends a session.
+    An ID has 122 random bits: with a known digest key it cannot be guessed either.
     """
-    return secrets.lasting_digest(Secret(secret.reveal().lower()))
+    return secrets.keyed_digest(Secret(secret.reveal().lower()))
 
 
 def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 
 from chalicelib.domain import message_limits as limits
 from chalicelib.domain.message_limits import Limit
@@ -37,7 +37,7 @@ def admit(
     count is too high, never too low.
     """
     shared, day = _shared(merchant_id, agent_id), limits.day_of(now)
-    own = {address: _of_address(address, day) for address in addresses}
+    own = {address: _of_address(address) for address in addresses}
 
     def count(counted: Mapping[Limit, int]) -> tuple[str, ...]:
         admitted = limits.admitted(own, shared, counted)
@@ -71,7 +71,7 @@ def store_welcomed(store_with: Callable[..., None], welcome: Outbox | None, agen
 def _writes_of(message: Outbox, *shared: Limit) -> list[Write]:
     """Return the writes that store and count a message. Their transaction raises LimitReachedError beyond a limit."""
     day = limits.day_of(message.created_at)
-    own = {_of_address(address, day): 1 for address in message.to}
+    own = {_of_address(address): 1 for address in message.to}
     numbers = own | dict.fromkeys(shared, len(own))
     return [outbox_store.put(message), *store.additions(numbers, day)]
 
@@ -105,7 +105,7 @@ def uncount_receipt(transaction: Transaction, now: datetime) -> list[Write]:
     addresses, day = transaction.receipt.to_send, limits.day_of(transaction.created_at)
     if addresses is None or limits.day_of(now) != day:
         return []
-    numbers = Counter(_of_address(address, day) for address in addresses.all)
+    numbers = Counter(_of_address(address) for address in addresses.all)
     shared = _shared(transaction.client_id, transaction.agent.id)
     return store.subtractions(numbers | dict.fromkeys(shared, numbers.total()), day)
 
@@ -115,10 +115,8 @@ def log_withheld(kind: str, merchant_id: int, agent_id: int, messages: int = 1) 
     log("messages_withheld", kind=kind, merchant=merchant_id, agent=agent_id, messages=messages)
 
 
-def _of_address(address: str, day: date) -> Limit:
-    """Return the limit of an address. A day's counter has one name, even if a new digest key begins on that day."""
-    begin = datetime.combine(day, time(), UTC)
-    return limits.of_address(pseudonym(ADDRESS, limits.counted_address(address), at=begin))
+def _of_address(address: str) -> Limit:
+    return limits.of_address(pseudonym(ADDRESS, limits.counted_address(address)))
 
 
 def _shared(merchant_id: int, agent_id: int) -> list[Limit]:

@@ -10,7 +10,7 @@ from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox, SendingRequest
 from chalicelib.domain.transaction import ReceiptAddresses, ReceiptContent, Transaction, language_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.gateways.secrets import pseudonym, pseudonyms
+from chalicelib.gateways.secrets import pseudonym
 from chalicelib.phone_numbers import sms_country
 from chalicelib.receipts.content import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
@@ -154,6 +154,6 @@ def _replay(first: SendingRequest | None, named: str) -> tuple[str, ...]:
     """Return the withheld paths of the request that used a key first. Raise 301 while it is unreadable."""
     if first is None:
         raise ServiceError(ErrorCode.IN_PROGRESS)
-    if first.digest not in pseudonyms(KIND, named):
+    if first.digest != pseudonym(KIND, named):
         raise ServiceError(ErrorCode.ID_REUSED)
     return first.withheld

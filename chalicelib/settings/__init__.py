@@ -55,7 +55,6 @@ class Settings(Record):
     key_id: str
     bucket: str
     secret_id: str
-    digest_secret_id: str  # of the digest keys, which have a secret of their own
     auth_schemes: frozenset[str]
     auth_account_seconds: int  # between two requests of an account for its configuration; 0: no limit
     acquirers: tuple[str, ...]  # codes of the card acquirers; empty: the stage takes no cards
@@ -90,7 +89,6 @@ def settings() -> Settings:
         key_id=_required("KEY_ID"),
         bucket=_required("BUCKET"),
         secret_id=_required("SECRET_ID"),
-        digest_secret_id=os.environ.get("DIGEST_SECRET_ID") or f"{_required('TABLE_PREFIX')}digest-keys",
         auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(Scheme)),
         auth_account_seconds=_number("AUTH_ACCOUNT_SECONDS", 600, range(MAX_AUTH_ACCOUNT_SECONDS + 1)),
         acquirers=acquirers,

@@ -33,7 +33,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import REMEMBERED_S, pseudonyms, signing
+from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
 from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import settings
@@ -177,7 +177,7 @@ def _undo_secret_command(options: argparse.Namespace) -> None:
 def _confirm(step: stage_secret.StepBack) -> None:
     """Ask at a terminal. Without one, exit with one line if the version before lacks a secret that all need."""
     changes = ", ".join(f"{name} {'is removed' if name in step.removed else 'changes'}" for name in step.differs)
-    about = f"The version before the latest change differs: {changes or 'nothing'}. The digest keys stay."
+    about = f"The version before the latest change differs: {changes or 'nothing'}."
     if sys.stdin.isatty():
         if input(f"{about} Return to it? [y/N] ").strip().lower() not in {"y", "yes"}:
             sys.exit("Nothing is changed.")
@@ -219,7 +219,7 @@ def _find_login_command(options: argparse.Namespace) -> None:
     pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
     for page in pages:
         for item in page["Items"]:
-            if "agent_id" in item and options.digest in pseudonyms(LOGIN, item["email"]["S"]):
+            if "agent_id" in item and options.digest == pseudonym(LOGIN, item["email"]["S"]):
                 login = decode(Login, item)  # type: ignore[arg-type]  # it has only numbers and texts
                 print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
                 return

@@ -3,7 +3,7 @@
 The secret is one JSON document (`chalicelib.gateways.secrets`). A change stores a new version of the whole document,
 and makes it current only if the version that was read still is. The version before it stays, so that `undo` returns to
 it. `changed` in the document has the time of each change, `leaked` the SHA-256 digests of signing secrets that leaked.
-The digest keys have a secret of their own, so neither a change here nor `undo` reaches them (`digest_key`).
+No command changes the digest key.
 """
 
 import hashlib
@@ -135,12 +135,11 @@ def step_back(*, accepts_leaked: bool = False) -> StepBack:
 
     Raises SecretError if that version accepts a signing secret that leaked, unless `accepts_leaked`.
     """
-    secret_id = settings().secret_id
-    versions = _versions(secret_id)
+    versions = _versions()
     if PREVIOUS not in versions:
         message = "There is no version before this one."
         raise SecretError(message)
-    now, before = (_read(secret_id, versions[label]) for label in (CURRENT, PREVIOUS))
+    now, before = (_read(versions[label]) for label in (CURRENT, PREVIOUS))
     if not accepts_leaked and not _digests(before.get("signing", ())).isdisjoint(now.get(LEAKED, ())):
         message = (
             "The version before accepts a signing secret that leaked. Nothing was changed:"
@@ -154,7 +153,7 @@ def step_back(*, accepts_leaked: bool = False) -> StepBack:
 
 def undo(step: StepBack) -> None:
     """Return to the version before. The same step from there returns to the later version."""
-    _make_current(settings().secret_id, step.previous, instead_of=step.current)
+    _make_current(step.previous, instead_of=step.current)
 
 
 def described() -> list[str]:
@@ -193,36 +192,30 @@ def _change(name: str, edit: Callable[[Document], Document]) -> None:
     read = current()
     before = read.document
     changed = {**before.get("changed", {}), name: f"{clock.now():%Y-%m-%dT%H:%M:%SZ}"}
-    store(read, {**before, **edit(before), "changed": changed})
+    content = {**before, **edit(before), "changed": changed}
+    stored = _client().put_secret_value(
+        SecretId=settings().secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
+    )
+    _make_current(stored["VersionId"], instead_of=read.version)
 
 
 class Current(Record):
-    """The current version of a secret, as it was read."""
+    """The current version of the secret, as it was read."""
 
-    secret_id: str
     version: str
     document: Document = field(repr=False)
 
 
-def current(secret_id: str | None = None) -> Current:
-    """Read a secret: the stage's, unless another one is named."""
-    secret_id = secret_id or settings().secret_id
-    version = _versions(secret_id)[CURRENT]
-    return Current(secret_id, version, _read(secret_id, version))
+def current() -> Current:
+    """Read the secret."""
+    version = _versions()[CURRENT]
+    return Current(version, _read(version))
 
 
-def store(before: Current, content: Document) -> None:
-    """Store another document in place of the one that was read. Raise SecretError if another change came between."""
-    stored = _client().put_secret_value(
-        SecretId=before.secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
-    )
-    _make_current(before.secret_id, stored["VersionId"], instead_of=before.version)
-
-
-def _make_current(secret_id: str, version: str, *, instead_of: str) -> None:
+def _make_current(version: str, *, instead_of: str) -> None:
     try:
         _client().update_secret_version_stage(
-            SecretId=secret_id,
+            SecretId=settings().secret_id,
             VersionStage=CURRENT,
             MoveToVersionId=version,
             RemoveFromVersionId=instead_of,
@@ -234,14 +227,14 @@ def _make_current(secret_id: str, version: str, *, instead_of: str) -> None:
     document.cache_clear()
 
 
-def _versions(secret_id: str) -> dict[str, str]:
-    """Return the versions of a secret by their labels."""
-    found = _client().describe_secret(SecretId=secret_id)["VersionIdsToStages"]
+def _versions() -> dict[str, str]:
+    """Return the versions of the secret by their labels."""
+    found = _client().describe_secret(SecretId=settings().secret_id)["VersionIdsToStages"]
     return {label: version for version, labels in found.items() for label in labels}
 
 
-def _read(secret_id: str, version: str) -> Document:
-    answer = _client().get_secret_value(SecretId=secret_id, VersionId=version)
+def _read(version: str) -> Document:
+    answer = _client().get_secret_value(SecretId=settings().secret_id, VersionId=version)
     parsed: Document = json.loads(answer["SecretString"])
     return parsed
 

@@ -88,7 +88,7 @@ def statements(name: str) -> list[Statement]:
         named = [arn(f"{TABLE}${{AWS::StackName}}-{one}") for one in tables.split()]
         own.append(allow("dynamodb", actions.split(), named))
     if name in READ_SECRETS:
-        own.append(allow("secretsmanager", ("GetSecretValue",), [{"Ref": "Secret"}, {"Ref": "DigestKeys"}]))
+        own.append(allow("secretsmanager", ("GetSecretValue",), [{"Ref": "Secret"}]))
     if name in STORED_FILES:
         own.append(allow("s3", STORED_FILES[name], [arn(f"{FILES}/*")]))
     encrypted = {"dynamodb": TABLES[name], "secretsmanager": name in READ_SECRETS, "s3": name in STORED_FILES}

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import boto3
 import pytest
 
-from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
@@ -50,20 +49,6 @@ def _rewrite(**changes: object) -> None:
     client = boto3.client("secretsmanager")
     stored = json.loads(client.get_secret_value(SecretId=settings().secret_id)["SecretString"])
     client.put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps({**stored, **changes}))
-
-
-def test_a_pseudonym_has_the_key_of_its_time_and_every_other_digest_that_of_now(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    noon = datetime(2026, 3, 14, 12, tzinfo=UTC)
-    keys = [{"key": "first"}, {"key": "second", "since": noon.isoformat()}]
-    monkeypatch.setattr(secrets, "_digest_keys", lambda: keys)
-    for now in (noon - HOUR, noon, noon + HOUR):
-        monkeypatch.setattr("chalicelib.clock.now", lambda now=now: now)
-        before, later, of_now = (secrets.pseudonym("a", "b", at=at) for at in (noon - HOUR, noon, None))
-        assert before != later
-        assert of_now == (later if now >= noon else before)
-        assert secrets.number_of(secrets.card_digest("A", Secret("4111"))) == (2 if now >= noon else 1)
 
 
 def test_a_digest_is_always_the_same_and_reveals_nothing() -> None:
@@ -153,25 +138,6 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
     assert refuse(refusal.value).headers["Retry-After"] == "1"
 
 
-def test_keys_out_of_reach_are_an_outage_though_the_other_secret_is_there(
-    monkeypatch: pytest.MonkeyPatch, clock: _Clock
-) -> None:
-    del clock  # nothing is remembered
-    really = secrets._fetch  # noqa: SLF001  both documents are fetched by it
-
-    def fetch(client: Client, secret_id: str) -> str:
-        if secret_id == settings().digest_secret_id:
-            raise UnreachableError
-        return really(client, secret_id)
-
-    monkeypatch.setattr(secrets, "_fetch", fetch)
-    with pytest.raises(ServiceError) as refusal:
-        secrets.signing()
-
-    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
-    assert refuse(refusal.value).headers["Retry-After"] == "1"
-
-
 def test_what_was_fetched_early_is_not_fetched_again() -> None:
     threads = []
 
@@ -246,23 +212,13 @@ def test_a_clock_that_is_set_back_does_not_make_a_secret_last(monkeypatch: pytes
     assert len(loaded) == 2
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        "not JSON",
-        "[]",
-        '{"digest_keys": [{}]}',
-        '{"digest_keys": [{"key": "a"}, {"key": " "}]}',
-        '{"digest_keys": [{"key": "a"}, {"key": "b", "since": "tomorrow"}]}',
-        '{"digest_keys": [{"key": "a"}, {"key": "b", "since": "2026-01-01T00:00:00"}]}',
-    ],
-)
-def test_keys_that_somebody_wrote_wrongly_are_an_outage_that_the_log_names(
-    clock: _Clock, capsys: pytest.CaptureFixture[str], keys: str
+@pytest.mark.parametrize("document", ["not JSON", "[]", "{}", '{"digest_key": 5}', '{"digest_key": " "}'])
+def test_a_document_that_somebody_wrote_wrongly_is_an_outage_that_the_log_names(
+    clock: _Clock, capsys: pytest.CaptureFixture[str], document: str
 ) -> None:
     digest, client = secrets.keyed_digest(Secret("key")), boto3.client("secretsmanager")
-    before = client.get_secret_value(SecretId=settings().digest_secret_id)["SecretString"]
-    client.put_secret_value(SecretId=settings().digest_secret_id, SecretString=keys)
+    before = client.get_secret_value(SecretId=settings().secret_id)["SecretString"]
+    client.put_secret_value(SecretId=settings().secret_id, SecretString=document)
 
     clock.now += secrets.REMEMBERED_S
     assert secrets.keyed_digest(Secret("key")) == digest  # the remembered document stays in use
@@ -270,15 +226,7 @@ def test_keys_that_somebody_wrote_wrongly_are_an_outage_that_the_log_names(
     with pytest.raises(ServiceError) as refusal:
         secrets.keyed_digest(Secret("key"))
 
-    client.put_secret_value(SecretId=settings().digest_secret_id, SecretString=before)
+    client.put_secret_value(SecretId=settings().secret_id, SecretString=before)
     secrets.document.cache_clear()
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert '"unreadable"' in capsys.readouterr().out
-
-
-def test_a_digest_of_a_key_that_this_process_has_not_read_refuses_nobody() -> None:
-    digest = f"2.{secrets.keyed_digest(Secret('key'))}"
-    with pytest.raises(ServiceError) as refusal:
-        secrets.is_digest_of(digest, Secret("key"))
-
-    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE

@@ -24,7 +24,7 @@ from infra.stack.policies import SENDER
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
-KEY, SECRET, DIGEST_KEYS = "the key of the stage", "the secret of the stage", "the digest keys of the stage"
+KEY, SECRET = "the key of the stage", "the secret of the stage"
 PSEUDO_PARAMETERS = {
     "${AWS::Partition}": "aws",
     "${AWS::Region}": REGION,
@@ -95,8 +95,8 @@ def resource_of(value: Any) -> str:
     """Return the name a resource of a policy has on the local AWS."""
     if value == {"Fn::GetAtt": ["Key", "Arn"]}:
         return KEY
-    if value in ({"Ref": "Secret"}, {"Ref": "DigestKeys"}):
-        return SECRET if value["Ref"] == "Secret" else DIGEST_KEYS
+    if value == {"Ref": "Secret"}:
+        return SECRET
     if value == SENDER:
         return environment()[SENDER]
     if isinstance(value, dict) and "Fn::GetAtt" in value:
@@ -145,8 +145,7 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
         context = {f"kms:EncryptionContext:{name}": value for name, value in parameters["EncryptionContext"].items()}
         yield Permission(f"kms:{operation}", KEY, context)
     elif service == "secretsmanager":
-        is_main = parameters["SecretId"] == environment()["SECRET_ID"]
-        yield Permission(f"secretsmanager:{operation}", SECRET if is_main else DIGEST_KEYS)
+        yield Permission(f"secretsmanager:{operation}", SECRET)
         yield from _key_permissions("secretsmanager", READING)
     elif service == "cloudformation":
         yield Permission(f"cloudformation:{operation}", _arn(service, f"stack/{parameters['StackName']}/any"))

@@ -81,7 +81,6 @@ def test_references_of_the_template_become_names_of_the_local_stage(sam: dict[st
         "KEY_ID": "alias/payments-local",
         "BUCKET": "payments-local-123456789012-files",
         "SECRET_ID": "payments-local-secret",
-        "DIGEST_SECRET_ID": "payments-local-digest-keys",
     }
     with pytest.raises(ValueError, match="no parameter Unknown"):
         variables(sam, Unknown=1)

@@ -10,10 +10,7 @@ from infra.local import engines, stage_settings
 from infra.stack import config
 
 SETTINGS = {
-    **{
-        name: engines.environment()[name]
-        for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID", "DIGEST_SECRET_ID")
-    },
+    **{name: engines.environment()[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID")},
     "STAGE": "dev",
     "ACQUIRERS": "SANDBOX",
     "MAIL_FROM": "receipts@payments.example",

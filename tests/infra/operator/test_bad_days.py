@@ -141,8 +141,7 @@ def test_the_copies_in_another_region_are_made_by_the_commands_of_the_guide() ->
     variables = dict(word.split("=") for word in given.split()[1:]) | {"STACK": "copied"}
     region, bucket = variables["COPIES"], f"copied-{variables['ACCOUNT']}-files"
     secrets, store = boto3.client("secretsmanager"), boto3.client("s3")
-    for name in ("copied-secret", "copied-digest-keys"):
-        secrets.create_secret(Name=name, SecretString="{}")
+    secrets.create_secret(Name="copied-secret", SecretString="{}")
     store.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     store.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
 
@@ -157,9 +156,8 @@ def test_the_copies_in_another_region_are_made_by_the_commands_of_the_guide() ->
     assert [vault["BackupVaultArn"] for vault in there] == [copied["DestinationBackupVaultArn"]]
     here = backup.list_backup_vaults()["BackupVaultList"]
     assert [vault["BackupVaultName"] for vault in here] == [rule["TargetBackupVaultName"]]
-    for name in ("copied-secret", "copied-digest-keys"):
-        replicas = secrets.describe_secret(SecretId=name)["ReplicationStatus"]
-        assert [one["Region"] for one in replicas] == [region]
+    replicas = secrets.describe_secret(SecretId="copied-secret")["ReplicationStatus"]
+    assert [one["Region"] for one in replicas] == [region]
     replication = store.get_bucket_replication(Bucket=bucket)["ReplicationConfiguration"]
     assert [one["Destination"]["Bucket"] for one in replication["Rules"]] == [
         f"arn:aws:s3:::copied-{variables['ACCOUNT']}-copies"

@@ -81,6 +81,7 @@ def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
+    stage_secret.rotate_signing()
     before = secrets.signing()
     run(monkeypatch, "rotate-signing")
     new, *earlier = secrets.signing()
@@ -214,7 +215,7 @@ def test_a_short_secret_of_a_partner_is_refused(
 
 
 def test_a_stage_whose_secret_never_changed_has_no_step_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_secret, "_versions", lambda _: {stage_secret.CURRENT: "1"})
+    monkeypatch.setattr(stage_secret, "_versions", lambda: {stage_secret.CURRENT: "1"})
 
     with pytest.raises(stage_secret.SecretError, match="There is no version before this one"):
         stage_secret.step_back()
@@ -304,8 +305,8 @@ def test_a_change_that_another_one_overtakes_changes_nothing(
 ) -> None:
     read = stage_secret._read  # noqa: SLF001
 
-    def overtaken(secret_id: str, version: str) -> stage_secret.Document:
-        content = read(secret_id, version)
+    def overtaken(version: str) -> stage_secret.Document:
+        content = read(version)
         monkeypatch.setattr(stage_secret, "_read", read)
         stage_secret.rotate_partner("Quick", Secret(PARTNERS_SECRET))
         return content
@@ -377,7 +378,7 @@ def test_a_signing_secret_is_removed_only_on_demand(
         asked.append(str(refused.value.code))
 
     assert stored() == (fresh if is_undone else after)
-    named = "The version before the latest change differs: signing is removed. The digest keys stay."
+    named = "The version before the latest change differs: signing is removed."
     assert more or asked[0].startswith(named)
 
 

@@ -10,7 +10,6 @@ from infra.stack import resources
 from infra.stack.package import ROOT
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 from tests.support.iam import (
-    DIGEST_KEYS,
     KEY,
     SECRET,
     Permission,
@@ -53,21 +52,20 @@ def test_a_policy_names_actions_and_resources_that_exist(name: str) -> None:
                 }
 
 
-def test_the_authorizer_reaches_credentials_and_the_secrets_and_nothing_else() -> None:
+def test_the_authorizer_reaches_credentials_and_the_secret_and_nothing_else() -> None:
     own = [one for one in statements("authorizer") if not one["Action"][0].startswith(("logs:", "xray:"))]
     reached = {resource_of(resource) for statement in own for resource in statement["Resource"]}
 
-    tables = {resource.rsplit("-", 1)[-1] for resource in reached - {KEY, SECRET, DIGEST_KEYS}}
+    tables = {resource.rsplit("-", 1)[-1] for resource in reached - {KEY, SECRET}}
     assert tables == {"logins", "sessions", "agents"}  # a session names its agent
-    assert {KEY, SECRET, DIGEST_KEYS} <= reached
+    assert {KEY, SECRET} <= reached
     actions = {action for statement in own for action in statement["Action"] if action.startswith("dynamodb:")}
     assert actions == {"dynamodb:GetItem", "dynamodb:UpdateItem"}  # failures are counted, sessions prolonged
 
 
-def test_whoever_reads_the_secret_reads_the_digest_keys() -> None:
+def test_whoever_names_the_secret_may_read_it() -> None:
     for name in POLICIES:
         reached = {resource_of(one) for statement in statements(name) for one in statement["Resource"]}
-        assert (SECRET in reached) == (DIGEST_KEYS in reached), name
         assert (SECRET in reached) == is_allowed(name, Permission("secretsmanager:GetSecretValue", SECRET)), name
 
 
