@@ -5,8 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.domain.card import CardData
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import CardDetails, InputType, MessageTrace, TerminalSnapshot
+from chalicelib.domain.transaction import CardDetails, MessageTrace, TerminalSnapshot
 from chalicelib.record import Record
 
 APPROVED_CODE = 0

@@ -2,31 +2,13 @@
 
 from datetime import datetime
 
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.secret import Secret
 from chalicelib.record import Record
 
 BLOCKED, ACTIVE = 0, 1  # State of a merchant, an agent or a terminal, by the specification
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
-
-
-class Features(Record):
-    """The features of an agent or a merchant; None means "not set": the merchant's value applies, then the default."""
-
-    accept_cards: bool | None = None
-    accept_cash: bool | None = None
-    accept_prepaid: bool | None = None
-    accept_credit: bool | None = None
-    accept_outer_card: bool | None = None
-    show_inventory: bool | None = None
-    regular_payments: bool | None = None
-    offline: bool | None = None
-    async_cash_processing: bool | None = None
-    internal_update: bool | None = None
-    auto_login: bool | None = None
-    inherited: bool | None = None
-    change_client_logo: bool | None = None
-    barcode_scanner: bool | None = None
 
 
 class MobileSettings(Record):

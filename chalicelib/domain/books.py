@@ -5,18 +5,13 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 
+from chalicelib.domain.kinds import OWN_ACQUIRERS
 from chalicelib.domain.takings import Moved
-from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 
 MOST_ENTRIES = 20_000
 SALES, RETURNS, CLEARING, TAX = "sales", "returns", "clearing", "tax"
-ACCOUNT_OF = {
-    KINDS[InputType.CASH].acquirer: "cash",
-    KINDS[InputType.POSTPAID].acquirer: "receivable",
-    KINDS[InputType.PREPAYMENT].acquirer: "prepaid",
-}
 
 
 class Posting(Record):
@@ -48,7 +43,8 @@ class BookEntry(Record):
     @property
     def postings(self) -> Sequence[Posting]:
         """Return the postings, which sum to zero. The taken and the returned money are never netted."""
-        tender = ACCOUNT_OF.get(self.tender, CLEARING)
+        kind = OWN_ACQUIRERS.get(self.tender)
+        tender = (kind and kind.account) or CLEARING
         taken, tax = self.taken, self.tax_taken
         given_back, tax_back = self.given_back, self.tax_given_back
         pairs = (

@@ -10,8 +10,9 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from chalicelib.domain import emv
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardDetails, EmvData, InputType
+from chalicelib.domain.transaction import CardDetails, EmvData
 from chalicelib.errors import Check, Finding
 from chalicelib.record import Record
 

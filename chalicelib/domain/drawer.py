@@ -6,10 +6,10 @@ from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal
 
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency, from_minor
 from chalicelib.domain.payment import minor
 from chalicelib.domain.takings import Moved
-from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Check, Finding, invalid
 from chalicelib.record import Record
 

@@ -4,31 +4,15 @@ from collections.abc import Callable, Collection
 from dataclasses import fields, replace
 from typing import TypeVar
 
-from chalicelib.domain.agent import Agent, Features, MobileSettings, PrinterSettings
+from chalicelib.domain.agent import Agent, MobileSettings, PrinterSettings
+from chalicelib.domain.kinds import DEFAULT_FEATURES, KINDS, Features, InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.record import Record
 
 S = TypeVar("S", Features, MobileSettings, PrinterSettings)
 
 NO_FEATURES = Features()
-DEFAULT_FEATURES = Features(
-    accept_cards=True,
-    accept_cash=True,
-    accept_prepaid=False,
-    accept_credit=False,
-    accept_outer_card=False,
-    show_inventory=False,
-    regular_payments=False,
-    offline=False,
-    async_cash_processing=False,
-    internal_update=False,
-    auto_login=False,
-    inherited=False,
-    change_client_logo=False,
-    barcode_scanner=False,
-)
 DEFAULTS = MobileSettings(
     features=DEFAULT_FEATURES,
     allow_linked_cards=1,
@@ -112,7 +96,7 @@ def payment_options(
     """
     return tuple(
         PaymentOption(input_type, *acquirer)
-        for input_type, kind in KINDS.items()
+        for input_type, kind in sorted(KINDS.items())
         if is_enabled(kind.feature, effective)
         and (acquirer := (kind.acquirer, kind.name) if kind.acquirer else card_acquirer(input_type))
     )

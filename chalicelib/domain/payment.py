@@ -18,17 +18,16 @@ from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.effective_settings import effective, is_enabled
+from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType
+from chalicelib.domain.languages import language_of
 from chalicelib.domain.merchant import Merchant, snapshot_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import (
-    KINDS,
-    NOT_SUPPORTED,
     AgentSnapshot,
     CardEntry,
     Completion,
-    InputType,
     Particulars,
     Purchase,
     ReceiptAddresses,
@@ -37,7 +36,6 @@ from chalicelib.domain.transaction import (
     Taxes,
     Transaction,
     Warned,
-    language_of,
     price_of,
     sums_of,
 )
@@ -317,7 +315,6 @@ def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[da
 
 
 BY_DATA, BY_LINK = 1, 2  # CardInputMode
-WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
 
 
 Refuse = Callable[[str, AuthorizationRequest], Sequence[Finding]]
@@ -402,7 +399,7 @@ def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard
 
 
 def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
-    if code in WITHOUT_ACQUIRER:
+    if code in OWN_ACQUIRERS:
         return [Finding("acquirer", Check.CONTRADICTION, f"{code} takes no cards.")]
     if code not in acquirers:
         message = "The stage has no acquirer of this code."

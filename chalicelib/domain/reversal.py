@@ -10,6 +10,8 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
 from chalicelib.domain.card import Findings
+from chalicelib.domain.kinds import KINDS
+from chalicelib.domain.languages import language_of
 from chalicelib.domain.money import canonical, from_minor, rounded
 from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, minor
 from chalicelib.domain.phases import FAILED, Phase
@@ -19,7 +21,6 @@ from chalicelib.domain.reversibility import CANCELS, ReverseMode, refusal, rever
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, share_of, taxes_of
 from chalicelib.domain.transaction import (
     ERASED,
-    KINDS,
     AgentSnapshot,
     Original,
     Particulars,
@@ -30,7 +31,6 @@ from chalicelib.domain.transaction import (
     Result,
     Reversals,
     Transaction,
-    language_of,
     sums_of,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid

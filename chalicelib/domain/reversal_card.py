@@ -1,9 +1,10 @@
 """The card of a reversal: it must be the payment's. Its number is compared by its first six and last four digits."""
 
 from chalicelib.domain.card import CardData, CardInput, Findings, read
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
 from chalicelib.domain.reversibility import reading_type
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, Finding
 from chalicelib.record import Record
 

@@ -5,8 +5,9 @@ from datetime import datetime
 from enum import IntEnum
 
 from chalicelib.domain.card import READERS
+from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
-from chalicelib.domain.transaction import KINDS, InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 

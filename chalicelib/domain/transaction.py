@@ -1,4 +1,9 @@
-"""A transaction: a stored payment or reversal, with all its phases."""
+"""A transaction: the stored payment or reversal, and the records that it is made of.
+
+These records are: the snapshots of agent and terminal, purchases and their sums, card, receipt, the acquirer's result,
+reversals and original, the facts for a host without inquiries, the mark of an erasure, and receipt numbers.
+The kinds of payment are in `kinds`, the phases in `phases`.
+"""
 
 import re
 import unicodedata
@@ -6,9 +11,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
 from chalicelib.domain.business_days import ZONE
+from chalicelib.domain.kinds import InputType
+from chalicelib.domain.languages import ENGLISH
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
@@ -58,16 +65,6 @@ class Erasure(StrEnum):
     DONE = "done"
 
 
-ENGLISH = "en"
-LANGUAGES = (ENGLISH, "af")  # each has a file in `receipts/languages`
-
-
-def language_of(tag: str | None) -> str:
-    """Return the language of a tag such as af-ZA, or English if the language has no file."""
-    primary = (tag or "").replace("_", "-").partition("-")[0].strip().lower()
-    return primary if primary in LANGUAGES else ENGLISH
-
-
 PRECISION = 64  # digits: enough for any price times any quantity without rounding
 
 
@@ -112,48 +109,6 @@ def price_of(purchases: Sequence[Purchase], amount_minor: int, currency: Currenc
 
 
 INLINE = {"inline": True}  # stored as attributes of the containing item: `result_code` is the field `code` of `result`
-
-
-class InputType(IntEnum):
-    """The way the means of payment was entered."""
-
-    MANUAL_ENTRY = 1
-    MAGNETIC_STRIPE = 2
-    CHIP = 3
-    CONTACTLESS = 4
-    LINKED_CARD = 5
-    EXTERNAL_TERMINAL = 7
-    PREPAYMENT = 8
-    POSTPAID = 9
-    CASH = 10
-
-
-class Kind(Record):
-    """A way to pay: its name for people, the feature that allows it, and its acquirer code."""
-
-    name: str
-    feature: str
-    acquirer: str | None = None  # None: one of the stage's card acquirers
-    card_present: bool = True  # payment/reverse reverses it; payment/reversecnp otherwise
-
-    @property
-    def needs_acquirer(self) -> bool:
-        """Return whether an acquirer must be called: one of the stage's card acquirers."""
-        return self.acquirer is None
-
-
-KINDS = {
-    InputType.MANUAL_ENTRY: Kind("Card, keyed in", "accept_cards", card_present=False),
-    InputType.MAGNETIC_STRIPE: Kind("Card, magnetic stripe", "accept_cards"),
-    InputType.CHIP: Kind("Card, chip", "accept_cards"),
-    InputType.CONTACTLESS: Kind("Card, contactless", "accept_cards"),
-    InputType.LINKED_CARD: Kind("Linked card", "allow_linked_cards", card_present=False),
-    InputType.EXTERNAL_TERMINAL: Kind("External terminal", "accept_outer_card", "OUTERCARD"),
-    InputType.PREPAYMENT: Kind("Prepayment", "accept_prepaid", "PREPAID"),
-    InputType.POSTPAID: Kind("Postpaid", "accept_credit", "CREDIT"),
-    InputType.CASH: Kind("Cash", "accept_cash", "CASH"),
-}
-NOT_SUPPORTED = frozenset({30, 100})  # payment links, recurring payments
 
 
 class AgentSnapshot(Record):

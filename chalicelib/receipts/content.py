@@ -9,21 +9,13 @@ from pathlib import Path
 
 from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
+from chalicelib.domain.kinds import KINDS, InputType, name_in
+from chalicelib.domain.languages import language_of
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import (
-    PRECISION,
-    EmvData,
-    InputType,
-    Purchase,
-    Taxes,
-    Transaction,
-    language_of,
-    price_of,
-    sums_of,
-)
+from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, price_of, sums_of
 from chalicelib.record import Record
 
 FOLDER = Path(__file__).with_name("languages")
@@ -32,9 +24,11 @@ Words = Mapping[str, str]
 
 @cache
 def words_of(language: str) -> Words:
-    """Return the words of a language by key; English for a language without a file."""
-    words: Words = json.loads((FOLDER / f"{language_of(language)}.json").read_text(encoding="utf-8"))
-    return words
+    """Return the words of a language by key, and the names of the kinds; English for a language without a file."""
+    known = language_of(language)
+    kinds = {f"kind_{number:d}": name_in(known, kind.names) for number, kind in KINDS.items()}
+    words: Words = json.loads((FOLDER / f"{known}.json").read_text(encoding="utf-8"))
+    return {**words, **kinds}
 
 
 def number(amount: Decimal, words: Words, *, grouped: bool = True) -> str:

@@ -8,10 +8,10 @@ from pydantic import BeforeValidator, Field
 
 from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
 from chalicelib.domain.reversal_card import SentCard, sent_card
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import Identifier, Request, SecretText, Text
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+from chalicelib.domain.agent import MobileSettings, PrinterSettings
+from chalicelib.domain.kinds import FEATURES, Features
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, View, problem
 
@@ -18,23 +19,14 @@ RESETS: Mapping[str, str] = {
 }
 
 
-class FeaturesIn(Request):
-    """The features to enable or disable."""
-
-    accept_cards: bool | None = None
-    accept_cash: bool | None = None
-    accept_prepaid: bool | None = None
-    accept_credit: bool | None = None
-    accept_outer_card: bool | None = None
-    show_inventory: bool | None = None
-    regular_payments: bool | None = None
-    offline: bool | None = None
-    async_cash_processing: bool | None = None
-    internal_update: bool | None = None
-    auto_login: bool | None = None
-    inherited: bool | None = None
-    change_client_logo: bool | None = None
-    barcode_scanner: bool | None = None
+_ASKED: Mapping[str, Any] = dict.fromkeys(FEATURES, (bool | None, None))
+_SHOWN: Mapping[str, Any] = dict.fromkeys(FEATURES, (bool, ...))
+FeaturesIn = create_model(
+    "FeaturesIn", __base__=Request, __doc__="The features to enable or disable.", __module__=__name__, **_ASKED
+)
+FeaturesView = create_model(
+    "FeaturesView", __base__=View, __doc__="The features in force.", __module__=__name__, **_SHOWN
+)
 
 
 class MobileSettingsIn(Request):
@@ -79,7 +71,7 @@ class MobileSettingsIn(Request):
         return values | {"barcode_scanner": scanner}
 
     def _scanner_of_features(self) -> bool | None:
-        return self.features.barcode_scanner if self.features else None
+        return self.features.model_dump()["barcode_scanner"] if self.features else None
 
     def reset_fields(self) -> frozenset[str]:
         """Return the names of the settings to reset to the inherited value."""
@@ -91,25 +83,6 @@ class PrinterIn(Request):
 
     printer_id: Identifier | None = None
     printer_code: Text | None = None
-
-
-class FeaturesView(View):
-    """The features in force."""
-
-    accept_cards: bool
-    accept_cash: bool
-    accept_prepaid: bool
-    accept_credit: bool
-    accept_outer_card: bool
-    show_inventory: bool
-    regular_payments: bool
-    offline: bool
-    async_cash_processing: bool
-    internal_update: bool
-    auto_login: bool
-    inherited: bool
-    change_client_logo: bool
-    barcode_scanner: bool
 
 
 class MobileSettingsView(View):

@@ -22,14 +22,12 @@ from pydantic import (
 from chalicelib import exact_json
 from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import DEFAULT_GUID, GUID_PATTERN
+from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, InputType
 from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import (
-    KINDS,
-    NOT_SUPPORTED,
-    InputType,
     Particulars,
     ReceiptAddresses,
     Taxes,
@@ -317,7 +315,7 @@ def _is_json(text: str) -> str:
 
 def _input_type(value: int) -> int:
     if value not in {*InputType, *NOT_SUPPORTED}:
-        raise problem(Check.NOT_IN_DICTIONARY, "InputType is 1 to 5 or 7 to 10.")
+        raise problem(Check.NOT_IN_DICTIONARY, f"InputType is one of {', '.join(str(int(one)) for one in InputType)}.")
     return value
 
 

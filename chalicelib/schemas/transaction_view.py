@@ -11,11 +11,12 @@ from pydantic import Field, WithJsonSchema
 from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history_page import PAGE_SIZE, Page, page_count
+from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import FAILED, Section
 from chalicelib.domain.reversibility import CANCELS, offers
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, View, views_of
 from chalicelib.schemas.linked_cards import PaidCardView

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.effective_settings import Account, AccountConfiguration, effective, payment_options
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency as currency_of

@@ -10,10 +10,11 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
+from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import KINDS, Transaction, Warned
+from chalicelib.domain.transaction import Transaction, Warned
 from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid

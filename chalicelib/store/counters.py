@@ -7,8 +7,8 @@ from typing import Any
 
 from chalicelib.domain.counters import COUNT, MONEY, CounterKey, Counters, DayTotal, added_numbers, tax_key
 from chalicelib.domain.history_entry import HistoryEntry
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.price_list import Tax
-from chalicelib.domain.transaction import InputType
 from chalicelib.record import Record
 from chalicelib.store.table import (
     Item,

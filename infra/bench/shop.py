@@ -16,11 +16,12 @@ from typing import Any
 from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.business_days import business_day, end_of_day
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction, receipt_number
+from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction, receipt_number
 from chalicelib.store import counters, history, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name, value_of
@@ -61,7 +62,7 @@ class Shop:
                 terminal_id=1,
                 terminal_name="BENCH001",
                 phase=Phase.APPROVED,
-                input_type=InputType.CASH if index % 4 else InputType.EXTERNAL_TERMINAL,
+                input_type=InputType.CASH if index % 4 else InputType.OUTER_CARD,
                 acquirer="CASH" if index % 4 else "OUTERCARD",
                 currency=Currency("ZAR", "710", 2),
                 amount_minor=1230,

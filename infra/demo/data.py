@@ -7,10 +7,9 @@ from chalicelib import clock
 from chalicelib.domain import card
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.effective_settings import DEFAULT_FEATURES
+from chalicelib.domain.kinds import DEFAULT_FEATURES, InputType
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType
 from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.base import wire_name
 from chalicelib.schemas.merchants import CreateMerchant

@@ -16,11 +16,12 @@ from typing import Any
 from chalicelib.domain import payment, steps
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import USUAL, business_day
+from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.payment import Till
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
-from chalicelib.domain.transaction import KINDS, InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.record import Record

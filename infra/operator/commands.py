@@ -29,8 +29,9 @@ from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, Unreachable
 from chalicelib.domain.acquirer_messages import LAST_STAN
 from chalicelib.domain.agent import Login
 from chalicelib.domain.card import CardInput
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType, MessageTrace
+from chalicelib.domain.transaction import MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing

@@ -4,6 +4,7 @@ from infra.reference import ROOT, to_lines
 from infra.reference.currencies import coins_module, iso_numbers_module
 from infra.reference.document import openapi_document
 from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
+from infra.reference.kinds import kinds_module
 from infra.stack.policies import policy_files
 
 
@@ -17,6 +18,7 @@ def generated_files() -> dict[str, str]:
         "chalicelib/pages/till/coins.js": coins_module(),
         "chalicelib/pages/shop/iso_numbers.js": iso_numbers_module(),
         "chalicelib/pages/kit/error_codes.js": error_codes_module(),
+        "chalicelib/pages/kit/kinds.js": kinds_module(),
         **policy_files(),
     }
 

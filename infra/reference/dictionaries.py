@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.terminal import ENTRY_CAPS
-from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.field_types import PASSWORD_LENGTH, SECRET_KEY_LENGTH
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES

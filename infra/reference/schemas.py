@@ -9,8 +9,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
+from chalicelib.domain.kinds import FEATURES, OWN_ACQUIRERS
 from chalicelib.schemas.agents import BulkItem
-from chalicelib.schemas.base import Request, models_of
+from chalicelib.schemas.base import Request, models_of, wire_name
 from infra.reference import read_json
 from infra.reference.dictionaries import CHECKED, dictionary_of, name_of_value
 
@@ -231,15 +232,17 @@ def _add_enum(field: dict[str, Any], meanings: Mapping[Any, str]) -> None:
 
 def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:
     """Return the description of a field. Raises KeyError for a field that is not described."""
-    texts = read_json("fields.json")
+    texts = read_json("fields.json") | OF_FEATURES
     for key in (f"{model}.{name}", *(f"{base}.{name}" for base in BASE_MODELS.get(model, ())), name):
         if key in texts:
             values = "; ".join(f"{_value_text(value)} {meaning}" for value, meaning in meanings.items())
-            return f"{texts[key]} {values}.".removesuffix(" .") if values else str(texts[key])
+            text = str(texts[key]).replace("{acquirers}", ", ".join(OWN_ACQUIRERS))
+            return f"{text} {values}.".removesuffix(" .") if values else text
     message = f"infra/reference.fields.json does not describe {model}.{name}"
     raise KeyError(message)
 
 
+OF_FEATURES = {wire_name(name): feature["about"] for name, feature in FEATURES.items()}
 BASE_MODELS = {"CreateMerchant": ("_Merchant",), "UpdateMerchant": ("_Merchant",)}
 
 

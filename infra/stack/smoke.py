@@ -18,10 +18,10 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType
 
 DESCRIPTION = "Smoke payment"
 AMOUNT = "1"

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.agent import MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.permissions import Right
 from tests.support.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.book_programs import each_program, sums

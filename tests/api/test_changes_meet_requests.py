@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.agent import MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.permissions import Right
 from chalicelib.services import linked_cards, payment_sweep
 from infra.operator import commands as operator

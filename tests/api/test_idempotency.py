@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.agent import MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.store import agents, terminals
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account

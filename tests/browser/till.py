@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Locator, Page, Route, expect
 
 from chalicelib import iso_codes
-from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.agent import MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
 from tests.browser.shop import Login

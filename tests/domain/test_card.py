@@ -14,8 +14,9 @@ from chalicelib.domain.card import (
     is_usable,
     read,
 )
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardDetails, EmvData, InputType
+from chalicelib.domain.transaction import CardDetails, EmvData
 from tests.support.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, a_linked_card, an_input, chip_data
 from tests.support.transactions import NOW
 

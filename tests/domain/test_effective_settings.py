@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+from chalicelib.domain.agent import MobileSettings, PrinterSettings
 from chalicelib.domain.effective_settings import (
-    DEFAULT_FEATURES,
     DEFAULTS,
     PaymentOption,
     effective,
@@ -14,7 +13,7 @@ from chalicelib.domain.effective_settings import (
     merge_settings,
     payment_options,
 )
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.kinds import DEFAULT_FEATURES, Features, InputType
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name not in {"inherited", "barcode_scanner"}]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
@@ -157,9 +156,9 @@ def _with(feature: str) -> MobileSettings:
     ("feature", "options"),
     [
         ("accept_cash", [PaymentOption(InputType.CASH, "CASH", "Cash")]),
-        ("accept_prepaid", [PaymentOption(InputType.PREPAYMENT, "PREPAID", "Prepayment")]),
-        ("accept_credit", [PaymentOption(InputType.POSTPAID, "CREDIT", "Postpaid")]),
-        ("accept_outer_card", [PaymentOption(InputType.EXTERNAL_TERMINAL, "OUTERCARD", "External terminal")]),
+        ("accept_prepaid", [PaymentOption(InputType.PREPAID, "PREPAID", "Prepaid")]),
+        ("accept_credit", [PaymentOption(InputType.ON_ACCOUNT, "CREDIT", "On account")]),
+        ("accept_outer_card", [PaymentOption(InputType.OUTER_CARD, "OUTERCARD", "Card on another terminal")]),
         ("accept_cards", [PaymentOption(kind, *SANDBOX) for kind in CARDS]),
         ("allow_linked_cards", [PaymentOption(InputType.LINKED_CARD, *SANDBOX)]),
     ],

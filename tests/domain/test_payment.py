@@ -10,10 +10,11 @@ from hypothesis.strategies import integers, none
 from chalicelib.domain import payment
 from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import Till
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType, Particulars, Purchase, Transaction
+from chalicelib.domain.transaction import Particulars, Purchase, Transaction
 from chalicelib.errors import Check, ServiceError
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import STEADY, a_card, a_linked_card
@@ -100,7 +101,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
 
 
 def test_cash_received_has_no_place_in_another_kind() -> None:
-    found = problems(input_type=InputType.PREPAYMENT, acquirer="PREPAID", amount_cash_got=Decimal(20))
+    found = problems(input_type=InputType.PREPAID, acquirer="PREPAID", amount_cash_got=Decimal(20))
 
     assert found == [("amount_cash_got", Check.CONTRADICTION)]
 
@@ -137,7 +138,7 @@ def test_the_amount_is_at_most_the_rounded_sum_and_in_cash_less_than_a_coin_abov
         _, findings = payment.amounts(an_order(**usual, amount=amount, input_type=input_type), till.terminal)
         return [(one.field, one.code) for one in findings]
 
-    for allowed, kind in ((Decimal(most), InputType.PREPAYMENT), (Decimal(in_cash), InputType.CASH)):
+    for allowed, kind in ((Decimal(most), InputType.PREPAID), (Decimal(in_cash), InputType.CASH)):
         unit = Decimal(1).scaleb(-currency.digits)
         assert found(allowed, kind) == []
         assert found(allowed + unit, kind) == [("amount", Check.CONTRADICTION)]
@@ -224,7 +225,7 @@ def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() ->
     [
         {"amount": Decimal("12.31")},
         {"currency": "USD"},
-        {"input_type": InputType.PREPAYMENT},
+        {"input_type": InputType.PREPAID},
         {"acquirer": None},
         {"particulars": Particulars(ext_id="A-1")},
     ],

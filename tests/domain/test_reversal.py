@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.card import CardInput, has_check_digit
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.reversal import ReversalOrder, begin, content_identity, fingerprint
 from chalicelib.domain.reversal_card import SentCard, check_card, sent_card
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import Erasure, InputType, Purchase, Reversals, Transaction
+from chalicelib.domain.transaction import Erasure, Purchase, Reversals, Transaction
 from tests.support.builders import an_agent
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
 from tests.support.transactions import NOW, a_payment

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import (
     CARD_PRESENT,
@@ -17,7 +18,7 @@ from chalicelib.domain.reversibility import (
     known_mode,
     refusal,
 )
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from tests.support.transactions import NOW, a_payment, altered
 

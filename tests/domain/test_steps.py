@@ -7,8 +7,9 @@ import pytest
 
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, text_of_code
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, Pictures, Transaction
+from chalicelib.domain.transaction import HostFacts, MessageTrace, Pictures, Transaction
 from tests.support.cards import PAN, STEADY, a_card
 from tests.support.reconciliations import TERMINAL
 from tests.support.transactions import NOW, a_payment

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import PENDING, TRANSITIONS, Phase
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers, refusal
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode
 from tests.support.transactions import NOW, a_payment, altered
 

@@ -26,7 +26,8 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
     Reversed,
 )
-from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
+from chalicelib.domain.kinds import InputType
+from chalicelib.domain.transaction import MessageTrace, TerminalSnapshot
 from chalicelib.gateways.acquirers import Acquirer
 from tests.support.cards import PAN, a_chip_card
 from tests.support.transactions import ZAR, a_guid

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.acquirer import AnswerLostError, AuthorizationRequest, LinkRequest, ReversalRequest
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.kinds import InputType
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox

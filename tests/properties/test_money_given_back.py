@@ -11,10 +11,11 @@ from hypothesis import Phase as Phases
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.phases import FAILED, Phase
 from chalicelib.domain.reversal import ReversalOrder, decide
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers
-from chalicelib.domain.transaction import KINDS, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body

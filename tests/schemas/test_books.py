@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from chalicelib.domain import books as domain
 from chalicelib.domain.books import BookEntry, entries_of
 from chalicelib.domain.counters import CounterKey
+from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.takings import Moved, takings_of
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import KINDS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.books import FORMATS, findings_in
 from chalicelib.schemas.history_export import BookAccounts

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.kinds import InputType
+from chalicelib.domain.languages import LANGUAGES
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import LANGUAGES, CardDetails, InputType, Transaction
+from chalicelib.domain.transaction import CardDetails, Transaction
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
 from tests.support.transactions import NOW, a_payment

@@ -16,9 +16,10 @@ from chalicelib.domain.acquirer import (
     UnusableAnswerError,
 )
 from chalicelib.domain.business_days import to_local
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import payment_sweep

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.kinds import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.history_export import ExportHistory
 from chalicelib.schemas.takings import ReportTakings
@@ -171,9 +171,9 @@ def test_kinds_of_card_are_one_entry_and_every_other_tender_has_its_own(engine: 
     kinds = {
         InputType.CHIP: "SANDBOX",
         InputType.CONTACTLESS: "SANDBOX",
-        InputType.EXTERNAL_TERMINAL: "OUTERCARD",
-        InputType.PREPAYMENT: "PREPAID",
-        InputType.POSTPAID: "CREDIT",
+        InputType.OUTER_CARD: "OUTERCARD",
+        InputType.PREPAID: "PREPAID",
+        InputType.ON_ACCOUNT: "CREDIT",
         InputType.CASH: "CASH",
     }
     for kind, acquirer in kinds.items():

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.agent import NO_CLIENT, Caller, Features, MobileSettings
+from chalicelib.domain.agent import NO_CLIENT, Caller, MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount

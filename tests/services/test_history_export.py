@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.transaction import CardDetails, InputType, Transaction
+from chalicelib.domain.transaction import CardDetails, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.receipts.content import words_of

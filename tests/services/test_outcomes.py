@@ -9,8 +9,9 @@ import pytest
 
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep

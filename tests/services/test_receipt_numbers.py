@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.agent import NO_CLIENT, BranchActions, Caller, Features, MobileSettings
+from chalicelib.domain.agent import NO_CLIENT, BranchActions, Caller, MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.reversibility import CARD_PRESENT, ReverseMode
 from chalicelib.domain.transaction import Transaction

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.agent import Caller, Features, MobileSettings
+from chalicelib.domain.agent import Caller, MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret

@@ -23,7 +23,7 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
     text_of_code,
 )
-from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.domain.kinds import KINDS, InputType
 from tests.simulation.environment import Instance
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler, Task

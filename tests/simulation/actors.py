@@ -11,8 +11,9 @@ from typing import Any
 
 import jwt
 
-from chalicelib.domain.agent import BranchActions, Features, MobileSettings
+from chalicelib.domain.agent import BranchActions, MobileSettings
 from chalicelib.domain.card import VERIFIED, LinkedCard
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails

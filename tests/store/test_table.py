@@ -27,8 +27,9 @@ from hypothesis.strategies import (
 
 from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError, UnreachableError
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType, Purchase
+from chalicelib.domain.transaction import Purchase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import aws_retries, table, transactions, webhooks
 from chalicelib.store.aws_retries import ATTEMPTS

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.counters import tax_key
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.price_list import Tax
 from chalicelib.domain.takings import Moved, takings_of
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, Transaction
 from chalicelib.store import counters
 from chalicelib.store.table import Item, value_of
 from chalicelib.store.takings import moved_in_hours, moved_on_days

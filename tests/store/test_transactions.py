@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import steps
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CANCELS, ReverseMode
-from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
+from chalicelib.domain.transaction import Erasure, Pictures, Transaction
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import (
     AlreadyExistsError,

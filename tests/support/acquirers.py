@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.store import transactions
 from tests.support.transactions import a_payment

@@ -4,9 +4,9 @@ from typing import Any
 
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import VERIFIED, CardData, CardInput, LinkedCard, read
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType
 from tests.support.transactions import NOW, ZAR, a_guid
 
 PAN = "4111111111111111"  # the cents of the amount decide

@@ -15,8 +15,9 @@ import pytest
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import CardInput
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import linked_cards
 from chalicelib.store import agents

@@ -9,6 +9,7 @@ from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.history_page import Page
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
@@ -16,7 +17,7 @@ from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.takings import Taking
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, taxes_of
-from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, ReceiptAddresses, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, ReceiptAddresses, Transaction
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service
 from chalicelib.store import history, transactions
@@ -27,7 +28,7 @@ from tests.support.transactions import ZAR, a_guid, a_payment, altered
 
 ADDRESSES = ReceiptAddresses(("Ann@Home.example", "bob@work.example"), ("+27829876543",))
 WORDS = ("Coffee", "Größe L", "50% off", "a_b*c?", "日本", "x" * 30)
-ACQUIRERS = {InputType.CASH: "CASH", InputType.EXTERNAL_TERMINAL: "OUTERCARD", InputType.PREPAYMENT: "PREPAID"}
+ACQUIRERS = {InputType.CASH: "CASH", InputType.OUTER_CARD: "OUTERCARD", InputType.PREPAID: "PREPAID"}
 CURRENCIES = (ZAR, ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
 VAT = Tax("VAT15", "VAT", Decimal(15))
 NO_VAT = Tax("VAT0", "Zero-rated", Decimal(0))

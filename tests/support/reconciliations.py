@@ -8,9 +8,10 @@ from datetime import UTC, date, datetime
 from itertools import count
 from typing import Any
 
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, TerminalSnapshot, Transaction
+from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnapshot, Transaction
 from chalicelib.store.table import attributes_of
 from infra.operator.reconcile import HEADER
 from infra.operator.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of

@@ -7,14 +7,15 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.domain.agent import Agent, BranchActions, Caller, Features, MobileSettings
+from chalicelib.domain.agent import Agent, BranchActions, Caller, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
+from chalicelib.domain.kinds import KINDS, Features
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import KINDS, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.exact_json import parse
 from chalicelib.gateways import acquirers

@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.business_days import end_of_day
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)

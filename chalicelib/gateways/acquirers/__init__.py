@@ -6,7 +6,7 @@ from functools import cache
 from typing import Protocol
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, LinkAnswer, LinkRequest, ReversalRequest
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.kinds import InputType
 from chalicelib.errors import Finding
 from chalicelib.settings import ISO8583, SANDBOX, settings
 

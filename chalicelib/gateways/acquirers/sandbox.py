@@ -22,8 +22,8 @@ from chalicelib.domain.acquirer import (
     text_of_code,
 )
 from chalicelib.domain.card import CardData
+from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import KINDS
 from chalicelib.errors import Finding, ServiceError
 from chalicelib.record import Record
 from chalicelib.settings import settings

@@ -1,7 +1,8 @@
-// Kinds of payment: the interface's InputType.
+// The names of the kinds of payment.
+import { KINDS } from "../kit/kinds.js";
 import { texts } from "texts";
 
-export const KINDS = [10, 4, 3, 2, 1, 5, 7, 8, 9];
-export const CARD_KINDS = new Set([1, 2, 3, 4, 5]);
+const keys = new Map(Object.entries(KINDS).map(([key, kind]) => [kind.inputType, key]));
 
-export const kindName = (inputType) => texts.kinds[inputType] ?? texts.kindOf(inputType);
+// The name of an InputType.
+export const kindName = (inputType) => texts.kinds[keys.get(inputType)] ?? texts.kindOf(inputType);

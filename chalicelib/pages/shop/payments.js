@@ -2,7 +2,8 @@
 import { formatDate, formatTime } from "../kit/dates.js";
 import { Export } from "./export.js";
 import { bodyOf, daysShown, FILTERS, isReversal, isUnknown, listed, tookMoney } from "./history.js";
-import { KINDS, kindName } from "./kinds.js";
+import { kindName } from "./kinds.js";
+import { KINDS } from "../kit/kinds.js";
 import { useIsLeft } from "../kit/left.js";
 import { useLoaded } from "../kit/load.js";
 import { format, formatCount, isZero, negative } from "../kit/money.js";
@@ -76,7 +77,7 @@ function Filters({ query, tills, error }) {
     <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
     <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary><div class="filters">
     <${Field} id="filter-kind" label=${texts.filters.kind}>
-      <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${KINDS.map((kind) => option(kind, kindName(kind), query.kind))}</select>
+      <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${Object.entries(KINDS).map(([key, { inputType }]) => option(inputType, texts.kinds[key], query.kind))}</select>
     <//>
     ${(tills.data?.length > 0 || query.till) && html`<${Field} id="filter-till" label=${texts.filters.till}>
       <select id="filter-till" name="till" key=${tills.data?.length}>

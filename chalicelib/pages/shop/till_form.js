@@ -1,6 +1,7 @@
 // The form of a till: a new one, which sells at once, and the change of one.
 import { ErrorCode } from "../kit/error_codes.js";
 import { Dialog, useAct } from "../kit/dialogs.js";
+import { KINDS } from "../kit/kinds.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { merchant, session } from "../kit/session.js";
@@ -10,9 +11,9 @@ import { allTerminals, allTills, create, createTerminal, isActive, isOneself, ti
 import { texts } from "texts";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
-const KINDS = ["AcceptCash", "AcceptPrepaid", "AcceptCredit", "AcceptOuterCard"];
-const HABITS = ["Offline", "AutoLogin"];
-const FEATURES = [...KINDS, ...HABITS];
+const FEATURES = Object.keys(texts.features);
+const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) => kind.feature === name));
+const HABITS = FEATURES.filter((name) => !TAKEN.includes(name));
 const RIGHTS = { ReturnOthers: 301, SeeAll: 201, Administrator: 220 };
 const AT_FIRST = { Features: { AcceptCash: true, Offline: true, AutoLogin: true }, Rights: [] }; // of a new till
 const NEW = "new"; // instead of the ID of a terminal
@@ -91,7 +92,7 @@ function Checks({ legend, names, isOn, isDisabled, children }) {
   return html`<fieldset disabled=${isDisabled}>
     <legend>${legend}</legend>
     ${names.map((name) => html`<label key=${name} class="check">
-      <input type="checkbox" name=${name} defaultChecked=${isOn(name)} /><span>${texts.tills.checks[name]}</span></label>`)}
+      <input type="checkbox" name=${name} defaultChecked=${isOn(name)} /><span>${texts.features[name] ?? texts.tills.checks[name]}</span></label>`)}
     ${children}
   </fieldset>`;
 }
@@ -174,7 +175,7 @@ function Form({ all, save, onClose }) {
     ${enter({ name: "Phone", type: "tel", required: !shown, defaultValue: shown?.Phone, problem: wrong("Phone") })}
     ${!shown && enter({ name: "Password", type: "password", autocomplete: "new-password", problem: wrong("Password") })}
     <${Terminal} all=${all} wrong=${wrong} />
-    <${Checks} legend=${names.takes} names=${KINDS} isOn=${hasFeature} />
+    <${Checks} legend=${names.takes} names=${TAKEN} isOn=${hasFeature} />
     <${Checks} legend=${names.habits} names=${HABITS} isOn=${hasFeature} />
     <${Checks} legend=${names.may} names=${Object.keys(RIGHTS)} isOn=${(name) => Rights.includes(RIGHTS[name])} isDisabled=${isOwn}>
       ${isOwn && html`<small>${names.ownRights}</small>`}<//>
@@ -203,7 +204,7 @@ function Made({ made, onClose }) {
   const sentence = useRef(null);
   useLayoutEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
   const address = new URL("till", document.baseURI).href;
-  const sells = made.TID && KINDS.some((name) => made.MobileSettings.Features[name]);
+  const sells = made.TID && TAKEN.some((name) => made.MobileSettings.Features[name]);
   return html`<p ref=${sentence} tabindex="-1">${sells ? names.sells(made.Name, made.Email) : names.sellsNot(made.Name)}</p>
     ${sells && html`<p class="key"><a href=${address} target="_blank" rel="noopener">${address}</a></p>`}
     ${made.SecretKey && html`<details><summary>${names.ownProgram}</summary><p>${names.keyOnce(made.Name)}</p><${Secret} secret=${made.SecretKey} /></details>`}

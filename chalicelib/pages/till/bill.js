@@ -76,7 +76,7 @@ export function Tenders({ state, sale, currency, digits, isShown }) {
     ${isShown && html`<p class="line due" aria-live="polite">${isEmpty(sale) ? texts.nothingYet
       : html`<span class="name">${texts.due}</span>${sale.lines.length > 0 && html` <button type="button" class="quiet" onClick=${showLines}>${texts.linesOf(sale.lines.length)}</button>`} <b data-testid="due" data-amount=${due}>${format(due, currency)}</b>`}</p>`}
     <div class="tenders" role="group" aria-label=${texts.paidBy}>
-      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.tenders[name]}</button>`)}
+      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.kinds[name]}</button>`)}
       ${state.features && !offered.length && html`<p class="note warn">${texts.noTender}</p>`}
     </div>
     ${!state.isOnline && state.features && !state.features.Offline && html`<p class="note warn">${texts.onlyOnline}</p>`}

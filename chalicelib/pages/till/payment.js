@@ -78,7 +78,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
   };
 
   return html`<form class="payment" onSubmit=${submit} novalidate>
-    <div class="line"><button type="button" class="quiet" onClick=${() => goBack("sell")}>${texts.back}</button><h1>${texts.tenders[tender]}</h1></div>
+    <div class="line"><button type="button" class="quiet" onClick=${() => goBack("sell")}>${texts.back}</button><h1>${texts.kinds[tender]}</h1></div>
     <p class="sum" data-testid="due" data-amount=${amount} aria-live="polite"><${Money} amount=${amount} currency=${currency} testid="amount" /></p>
     ${isCash && html`<${Cash} sale=${sale} due=${due} currency=${currency} digits=${digits} received=${received} isEnough=${isEnough} problem=${problems.received || undefined} onNote=${pay} />`}
     ${tender === "linkedCard" && html`<${Cards} state=${state} sale=${sale} problem=${problems.card || undefined} />`}

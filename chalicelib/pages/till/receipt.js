@@ -43,7 +43,7 @@ function ownText(sale) {
     line(texts.receipt.total, money(amountOf(sale))),
     change && line(texts.receipt.received, money(decimal(draft.receivedMinor, draft.digits))),
     change && line(texts.receipt.change, money(change)),
-    line(texts.paidBy, texts.tenders[draft.tender]), rule, sale.id,
+    line(texts.paidBy, texts.kinds[draft.tender]), rule, sale.id,
   ];
   return lines.filter((one) => one !== null && one !== undefined).join("\n");
 }

@@ -58,7 +58,7 @@ export function Result({ result, state }) {
     <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
       <h1>${texts.results[name]}</h1>
       ${change ? html`<p class="sum"><small>${texts.change}</small> <${Money} amount=${change} currency=${currency} testid="change" /></p>` : html`<p class="sum">${amount}</p>`}
-      <p>${texts.tenders[draft.tender]}${change && html` ${amount}`}${number && html` · ${texts.number(number)}`}</p>
+      <p>${texts.kinds[draft.tender]}${change && html` ${amount}`}${number && html` · ${texts.number(number)}`}</p>
       ${reason && html`<p>${reason}</p>`}
       ${texts.explained[name] && html`<p>${texts.explained[name]}</p>`}
       ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}

@@ -1,13 +1,8 @@
 // The rules of a till that goes on selling without connection (docs/offline.md). Pure functions: no browser, no words.
 import { DECLINED, ErrorCode } from "../kit/error_codes.js";
+import { KINDS } from "../kit/kinds.js";
 
-export const TENDERS = {
-  cash: { inputType: 10, feature: "AcceptCash", isOffline: true },
-  prepaid: { inputType: 8, feature: "AcceptPrepaid", isOffline: true },
-  onAccount: { inputType: 9, feature: "AcceptCredit", isOffline: true },
-  outerCard: { inputType: 7, feature: "AcceptOuterCard", isOffline: true },
-  linkedCard: { inputType: 5, feature: "AllowLinkedCards", isOffline: false },
-};
+export const TENDERS = Object.fromEntries(Object.entries(KINDS).filter(([, kind]) => kind.isTender));
 
 // Where the browser may delete the stored sales, so much money may wait for the service, in units of the currency.
 export const MAX_QUEUED = 5000;

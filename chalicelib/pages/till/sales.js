@@ -34,7 +34,7 @@ export function exportSales(facts, name) {
 // The name of an InputType.
 export function tenderName(inputType) {
   const name = Object.keys(TENDERS).find((one) => TENDERS[one].inputType === inputType);
-  return texts.tenders[name] ?? texts.card;
+  return texts.kinds[name] ?? texts.card;
 }
 
 // The merchant's day now, by the service's clock.
@@ -45,7 +45,7 @@ export const DayField = ({ view, query, day, today }) => html`<${Field} id="day"
 
 // A row of a sale on this device, and of a payment or a return of the service.
 const ofDevice = (sale) => ({
-  id: sale.id, state: shownState(sale), amount: amountOf(sale), currency: sale.draft.currency, tender: texts.tenders[sale.draft.tender],
+  id: sale.id, state: shownState(sale), amount: amountOf(sale), currency: sale.draft.currency, tender: texts.kinds[sale.draft.tender],
   time: timeOf(sale), number: sale.invoice ?? sale.number, description: sale.draft.description, sale,
   words: sale.isReturned && texts.list.returned, reason: sale.reason && reasonOf(sale.reason, sale.draft),
 });

@@ -6,7 +6,8 @@ from typing import Any
 from chalicelib.domain.acquirer import AuthorizationRequest, Message, ReversalKind, ReversalRequest
 from chalicelib.domain.card import CardData, read
 from chalicelib.domain.iso8583_dialect import Dialect, changed
-from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
+from chalicelib.domain.kinds import InputType
+from chalicelib.domain.transaction import MessageTrace, TerminalSnapshot
 from chalicelib.gateways.acquirers.iso8583 import answers, messages
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
 from chalicelib.settings.iso8583 import usual

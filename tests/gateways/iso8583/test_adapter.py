@@ -17,7 +17,7 @@ from chalicelib.domain.acquirer import (
     UnusableAnswerError,
 )
 from chalicelib.domain.acquirer import answers as proves
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.kinds import InputType
 from chalicelib.errors import Check
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583

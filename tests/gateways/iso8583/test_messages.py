@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from chalicelib.domain import emv
 from chalicelib.domain.acquirer import ReversalKind
 from chalicelib.domain.card import BRANDS, has_check_digit
-from chalicelib.domain.transaction import InputType, MessageTrace
+from chalicelib.domain.kinds import InputType
+from chalicelib.domain.transaction import MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import messages
 from tests.gateways.iso8583.requests import (
     ADVICE,

@@ -9,8 +9,8 @@ import pytest
 
 from chalicelib import exact_json
 from chalicelib.domain.agent import Agent
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import InputType
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.store import agents, linked_cards, transactions

@@ -14,8 +14,9 @@ import boto3
 import pytest
 
 from chalicelib.domain import message_limits
-from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.agent import MobileSettings
 from chalicelib.domain.business_days import business_day
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
 from chalicelib.gateways import mail, sms
 from chalicelib.services import outbox

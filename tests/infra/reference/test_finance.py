@@ -19,10 +19,11 @@ import pytest
 
 from chalicelib.domain.business_days import Period
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
 from chalicelib.domain.takings import takings_of
-from chalicelib.domain.transaction import ERASED, KINDS, Erasure, InputType, Transaction
+from chalicelib.domain.transaction import ERASED, Erasure, Transaction
 from chalicelib.services import outcomes
 from chalicelib.store import agents, takings, transactions
 from chalicelib.store.table import decode, table_name
@@ -199,7 +200,7 @@ def test_the_questions_of_the_guide_count_as_the_service_does(stored: Stored, tm
     assert_only_the_export_has_personal_data(stored, tmp_path, rows)
 
 
-NOT_TAKEN = {KINDS[one].name for one in (InputType.EXTERNAL_TERMINAL, InputType.PREPAYMENT, InputType.POSTPAID)}
+NOT_TAKEN = {KINDS[one].name for one in (InputType.OUTER_CARD, InputType.PREPAID, InputType.ON_ACCOUNT)}
 
 
 def last_columns(rows: list[Row]) -> dict[tuple[Any, ...], Any]:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS31Validator
 
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.transaction import InputType
 from chalicelib.endpoints import ENDPOINTS
 from chalicelib.store import transactions
 from infra.local import aws_server, ports

@@ -16,7 +16,8 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
 )
 from chalicelib.domain.card import CardData
-from chalicelib.domain.transaction import InputType, MessageTrace
+from chalicelib.domain.kinds import InputType
+from chalicelib.domain.transaction import MessageTrace
 from chalicelib.errors import Check, Finding
 from chalicelib.gateways.acquirers.iso8583 import answers, messages
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content

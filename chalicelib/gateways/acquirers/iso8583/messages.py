@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from chalicelib.domain import emv
 from chalicelib.domain.acquirer import AuthorizationRequest, Message, ReversalKind, ReversalRequest
 from chalicelib.domain.card import CardData
+from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
+from chalicelib.domain.transaction import MessageTrace, TerminalSnapshot
 from chalicelib.gateways.acquirers.iso8583.codec import Content
 
 REQUEST, ADVICE, REPEATED_ADVICE, ECHO = "0200", "0420", "0421", "0800"

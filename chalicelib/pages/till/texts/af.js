@@ -92,13 +92,6 @@ export const af = {
   noReceiptSent: "Die diens kon nie die kwitansie na die getikte adres stuur nie. Druk dit, of deel dit.",
   noAddress: "Tik 'n e-posadres, of 'n telefoonnommer: 'n plaaslike een, of een met + en die landkode.",
   paidBy: "Betaal met",
-  tenders: {
-    cash: "Kontant",
-    prepaid: "Voorafbetaald",
-    onAccount: "Op rekening",
-    outerCard: "Kaart op ander terminaal",
-    linkedCard: "Gekoppelde kaart",
-  },
   systemUser: "'n Stelselgebruiker neem geen betalings nie. Jou bladsy is",
   noTender: "Hierdie aanmelding mag geen betalings neem nie. 'n Administrateur van die winkel kan dit verander.",
   onlyOnline: "Hierdie aanmelding kan nie sonder verbinding verkoop nie. Wag vir die verbinding.",

@@ -92,13 +92,6 @@ export const en = {
   noReceiptSent: "The service could not send the receipt to the address that was typed. Print it, or share it.",
   noAddress: "Type an e-mail address, or a telephone number: a local one, or one with + and the country code.",
   paidBy: "Paid by",
-  tenders: {
-    cash: "Cash",
-    prepaid: "Prepaid",
-    onAccount: "On account",
-    outerCard: "Card on another terminal",
-    linkedCard: "Linked card",
-  },
   systemUser: "A system user takes no payments. Your page is",
   noTender: "This login may take no payments. An administrator of the shop can change that.",
   onlyOnline: "Without connection this login cannot sell. Wait for the connection.",
