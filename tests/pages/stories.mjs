@@ -2,14 +2,13 @@
 // values in the storages of the device, and how many parts of each kind came and went. A sentence of the page has the name of
 // its words. What else the parts say, other tests tell.
 const PARTS = new Set(["h1", "h2", "h3", "button", "a", "input", "select", "option", "textarea", "dialog", "li", "tr", "dt", "p", "small", "rect"]);
-const LOOKS = ["good", "warn", "bad", "none", "minus", "danger", "main"]; // classes that say something
+const LOOKS = ["good", "warn", "bad", "none", "minus", "danger", "main", "wide", "total", "more"]; // classes that say something
 const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected", "open", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "aria-describedby"];
 const AGENTS = [3, 4]; // of the sales
 
 const clean = (text) => text.replace(/\s+/g, " ").trim();
 
 const namesOf = new Map(); // of the words of a page, by its texts
-
 function named(words, path = "", found = new Map()) {
   for (const [name, word] of Object.entries(words)) {
     if (typeof word === "object") named(word, `${path}${name}.`, found);
@@ -26,6 +25,7 @@ function partsOf({ document, page, load }) {
   const count = (name) => { found[name] = (found[name] ?? 0) + 1; };
   for (const element of document.body.querySelectorAll("")) {
     if (PARTS.has(element.localName)) count(element.localName);
+    if (element.localName === "input") for (const name of ["type", "inputmode", "min", "max", "maxlength"]) if (element.getAttribute(name)) count(`${name}=${element.getAttribute(name)}`);
     for (const name of (element.getAttribute("class") ?? "").split(" ")) if (LOOKS.includes(name)) count(`.${name}`);
     const says = (["p", "small"].includes(element.localName) || element.getAttribute("role") === "alert") && namesOf.get(texts).get(clean(element.textContent));
     if (says) count(`"${says}"`);
@@ -87,7 +87,6 @@ const requestOf = ({ method, path, key, token, body }) => [`> ${method} ${path}`
 const REFERENCES = ["for", "aria-describedby", "aria-labelledby", "aria-controls"];
 
 const VIEWS = /^#(\/(today|days|week|day-report|payments|tills|price-list|webhooks|merchant|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
-const VALUES = /^(true|false|page|)$/; // of a state
 
 // What no page may have: a reference to a part or a view that is not there, and a value that is none.
 function faultsOf({ root, body }) {
@@ -95,7 +94,7 @@ function faultsOf({ root, body }) {
   const lost = root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))
     .flatMap((one) => REFERENCES.flatMap((name) => (one.getAttribute(name) ?? "").split(" ").filter(isLost).map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`)));
   const links = root.querySelectorAll("a").map((one) => one.href ?? "#").filter((href) => href.startsWith("#") && !VIEWS.test(href)).map((href) => `a link to ${href}`);
-  const states = root.querySelectorAll("").flatMap((one) => STATES.filter((name) => name.startsWith("aria-") && name !== "aria-describedby" && !VALUES.test(one.getAttribute(name) ?? "")).map((name) => `${name} ${one.getAttribute(name)}`));
+  const states = root.querySelectorAll("").flatMap((one) => STATES.filter((name) => name.startsWith("aria-") && name !== "aria-describedby" && !/^(true|false|page|)$/.test(one.getAttribute(name) ?? "")).map((name) => `${name} ${one.getAttribute(name)}`));
   return [...lost, ...links, ...states, ...body.textContent.match(/undefined|NaN|\[object/g) ?? []];
 }
 
