@@ -149,16 +149,13 @@ def begin_anew(server: str, when_tables_change: list[Callable[[], None]]) -> Cal
     """
     del server
     client = boto3.client("secretsmanager")
-
-    def text() -> str:
-        found: str = client.get_secret_value(SecretId=settings().secret_id)["SecretString"]
-        return found
-
-    first = text()
+    first: list[str] = []  # after the demo data, which stores the signing secret
 
     def begin() -> None:
-        if text() != first:
-            client.put_secret_value(SecretId=settings().secret_id, SecretString=first)
+        stored: str = client.get_secret_value(SecretId=settings().secret_id)["SecretString"]
+        first[:] = first or [stored]
+        if first != [stored]:
+            client.put_secret_value(SecretId=settings().secret_id, SecretString=first[0])
             secrets.document.cache_clear()
         for change in when_tables_change:
             change()
