@@ -7,7 +7,7 @@ from typing import Any
 
 from chalice.app import AuthRequest, AuthResponse, Blueprint, ChaliceAuthorizer
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log_defect
@@ -58,7 +58,7 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     policy: it answers AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
-        return _allow(authentication.authenticate(request.token, request.source, clock.now()))
+        return _allow(authentication.authenticate(request.token, request.source, outside.now()))
     except ServiceError as refusal:
         if refusal.error.is_denial:
             return _deny(refusal)
@@ -72,7 +72,7 @@ def authorizer(request: SignIn) -> AuthResponse | None:
 
 def verified_now(authorization: str) -> Caller:
     """Return the caller that the header proves now, or raise the reason for the refusal, for the API's function."""
-    return authentication.caller_of(authorization, clock.now())
+    return authentication.caller_of(authorization, outside.now())
 
 
 def _allow(caller: Caller) -> AuthResponse:

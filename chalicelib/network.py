@@ -7,14 +7,14 @@ import queue
 import select
 import socket
 import ssl
-import time
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
+
+from chalicelib import outside
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -42,11 +42,11 @@ class Deadline:
     """
 
     def __init__(self, seconds: float, slowest: float = math.inf) -> None:
-        self._at, self._slowest = time.monotonic() + seconds, slowest
+        self._at, self._slowest = outside.current.elapsed() + seconds, slowest
 
     def left(self) -> float:
         """Return the seconds left, above zero; raise TimeoutError when none are left."""
-        left = self._at - time.monotonic()
+        left = self._at - outside.current.elapsed()
         if left <= 0:
             raise TimeoutError
         return left
@@ -62,7 +62,7 @@ def look_up(name: str, port: int, deadline: Deadline) -> Sequence[Address]:
 
     def resolve() -> None:  # in a thread, because the system's resolver has no time limit
         try:
-            results.put(socket.getaddrinfo(name, port, type=socket.SOCK_STREAM))
+            results.put(outside.current.look_up(name, port, type=socket.SOCK_STREAM))
         except (OSError, ValueError) as error:
             results.put(error)
 
@@ -95,7 +95,7 @@ def connect(
     most = attempts or len(addresses)
     for number, address in enumerate(islice(cycle(addresses), most)):
         if attempts:
-            time.sleep(min(PAUSE_S * number, deadline.left()))
+            outside.current.pause(min(PAUSE_S * number, deadline.left()))
         part = Deadline(deadline.left() / (most - number))
         try:
             return _connected(address, name, part, part if attempts else deadline, context)
@@ -110,7 +110,7 @@ def _connected(
     address: Address, name: str, connecting: Deadline, handshake: Deadline, context: ssl.SSLContext | None
 ) -> socket.socket:
     family, to = address
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock: socket.socket = outside.current.open_socket(family, socket.SOCK_STREAM)
     try:
         sock.settimeout(connecting.left())
         sock.connect(to)
@@ -124,7 +124,7 @@ def _connected(
         raise
 
 
-@cache
+@outside.made_once
 def tls(bundle: str | None) -> ssl.SSLContext:
     """Return the TLS settings: the authorities of the bundle or the system, a check of the name, TLS 1.2 or newer.
 
@@ -156,7 +156,7 @@ class _Incoming(io.RawIOBase):
         if not self.waits:
             return None
         if self.short_parts > SHORT_PARTS:  # a peer that sends byte by byte would cost a second of processor time
-            time.sleep(min(SHORT_PAUSE_S, self.deadline.left()))
+            outside.current.pause(min(SHORT_PAUSE_S, self.deadline.left()))
         self._sock.settimeout(self.deadline.left())
         count = self._sock.recv_into(buffer)
         self.short_parts += count < SHORT_BYTES

@@ -13,8 +13,10 @@ import importlib
 import os
 import pickle
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import boto3
 import pytest
@@ -22,6 +24,7 @@ from hypothesis import settings as hypothesis
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
+from chalicelib import outside
 from chalicelib.gateways import secrets
 from chalicelib.services import lane_runner, passwords
 from chalicelib.settings import settings
@@ -32,6 +35,7 @@ from infra.stack import resources
 from tests.support import deployment, http
 from tests.support.accounts import QUICK_HASHER, accept_test_tokens
 from tests.support.deployment import build, sam
+from tests.support.giving import Give
 from tests.support.iam import enforced_policies, no_call_denied
 from tests.support.store_in_memory import URL, StoreInMemory
 
@@ -79,7 +83,18 @@ def aws(nothing_real: None) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def fresh_sweep() -> None:
     """Let each test begin as a new process does: no acquirer counts as silent."""
-    lane_runner.memory.cache_clear()
+    lane_runner.memory().clear()
+
+
+@pytest.fixture
+def give() -> Iterator[Give]:
+    """Change the outside until the test ends."""
+    with ExitStack() as stack:
+
+        def change(**changes: Any) -> None:
+            stack.enter_context(outside.given(**changes))
+
+        yield change
 
 
 @pytest.fixture(scope="session")
@@ -156,7 +171,7 @@ def begin_anew(server: str, when_tables_change: list[Callable[[], None]]) -> Cal
         first[:] = first or [stored]
         if first != [stored]:
             client.put_secret_value(SecretId=settings().secret_id, SecretString=first[0])
-            secrets.document.cache_clear()
+            secrets.remembered().forget()
         for change in when_tables_change:
             change()
 

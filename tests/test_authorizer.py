@@ -24,7 +24,7 @@ SOURCE = "198.51.100.7"
 FETCHED_EARLY = """
 import chalicelib.authorizer
 from chalicelib.gateways import secrets
-early = secrets.document._early
+early = secrets.remembered()._early
 if early:
     early.join()
 print("tried" if early else "not tried")

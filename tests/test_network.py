@@ -1,7 +1,5 @@
 """HTTP over a socket: what is sent, and an answer in every framing and in any pieces."""
 
-import socket
-import time
 from itertools import pairwise
 from socket import AF_INET, AF_INET6, SOCK_STREAM
 from typing import Any
@@ -12,6 +10,7 @@ from hypothesis import strategies as st
 
 from chalicelib.network import SHORT_PARTS, SHORT_PAUSE_S, BrokenAnswerError, Connection, Deadline, body_of, look_up
 from tests.aws.servers import http
+from tests.support.giving import Give
 
 SECONDS = 2.0
 
@@ -92,20 +91,20 @@ def test_interim_answers_without_end_are_given_up() -> None:
 
 
 def test_the_addresses_of_a_name_are_tried_ipv4_first_and_else_in_the_resolvers_order(
-    monkeypatch: pytest.MonkeyPatch,
+    give: Give,
 ) -> None:
     found = [(AF_INET6, "::2"), (AF_INET, "192.0.2.2"), (AF_INET6, "::1"), (AF_INET, "192.0.2.1")]
     answers = [(family, SOCK_STREAM, 6, "", (to, 443)) for family, to in found]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers)
+    give(look_up=lambda *_, **__: answers)
 
     tried = [to[0] for _, to in look_up("shop.example", 443, Deadline(5.0))]
 
     assert tried == ["192.0.2.2", "192.0.2.1", "::2", "::1"]
 
 
-def test_an_answer_that_arrives_byte_by_byte_costs_few_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_arrives_byte_by_byte_costs_few_reads(give: Give) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
+    give(pause=pauses.append)
     data = http(200, b"x" * 1000)
 
     arriving: Any = Arriving(*(bytes([one]) for one in data))
@@ -115,8 +114,8 @@ def test_an_answer_that_arrives_byte_by_byte_costs_few_reads(monkeypatch: pytest
     assert set(pauses) == {SHORT_PAUSE_S}
 
 
-def test_an_answer_in_usual_parts_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it pauses"))
+def test_an_answer_in_usual_parts_waits_for_nothing(give: Give) -> None:
+    give(pause=lambda _: pytest.fail("it pauses"))
     data = http(200, b"x" * 500_000)
 
     arriving: Any = Arriving(*(data[at : at + 1400] for at in range(0, len(data), 1400)))

@@ -14,16 +14,15 @@ import hashlib
 import hmac
 import json
 import os
-import random
-import time
 import uuid
 import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chalicelib import outside
 from chalicelib.aws.endpoints import DYNAMODB, Service, endpoint_of, region, session
 from chalicelib.aws.errors import CallError, RefusedError, UnansweredError, is_repeated, is_throttled
 from chalicelib.domain.secret import Secret
@@ -64,7 +63,7 @@ def pause(error: CallError, attempt: int, scale: float, asked: str = "") -> floa
     `asked` is the service's own wish in milliseconds, which may be longer.
     """
     longest = (1.0 if is_throttled(error) else scale) * 2.0 ** (attempt - 1)
-    drawn = random.random() * min(longest, LONGEST)  # noqa: S311  jitter, not a secret
+    drawn = outside.current.between(0, min(longest, LONGEST))
     return max(drawn, min(int(asked[:9]) / 1000, MOST_ASKED + drawn)) if asked.isdecimal() else drawn
 
 
@@ -121,7 +120,7 @@ def credentials() -> Credentials:
     return _of_environment() or _of_botocore()
 
 
-@cache
+@outside.made_once
 def _of_environment() -> Credentials | None:
     access_key, secret_key = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
@@ -177,8 +176,6 @@ class Client:
 
         Raise RefusedError when the service answers with an error, UnansweredError when no usable answer comes.
         """
-        from chalicelib.aws import connections  # noqa: PLC0415  the first call loads http.client and ssl
-
         if operation == IDEMPOTENT and TOKEN not in parameters:
             parameters = {**parameters, TOKEN: str(uuid.uuid4())}
         body = json.dumps(parameters, separators=(",", ":")).encode()
@@ -188,7 +185,7 @@ class Client:
             headers = self._headers(operation, body)
             asked = ""
             try:
-                answer = connections.exchange(
+                answer = outside.current.exchange(
                     self._endpoint, headers, body, self.limits.connect_seconds, self.limits.read_seconds
                 )
                 asked = answer.headers.get("x-amz-retry-after", "")
@@ -198,7 +195,7 @@ class Client:
                 if attempt >= self.limits.attempts or not is_repeated(error) or not self._quota.take(cost):
                     raise
                 taken = cost
-                time.sleep(pause(error, attempt, self._pause, asked))
+                outside.current.pause(pause(error, attempt, self._pause, asked))
             else:
                 self._quota.give_back(taken)
                 return result

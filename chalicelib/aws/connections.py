@@ -3,13 +3,12 @@
 import atexit
 import os
 import socket
-import time
 from collections import deque
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPResponse
 from typing import NamedTuple
 
-from chalicelib import network
+from chalicelib import network, outside
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
 from chalicelib.network import BrokenAnswerError, Connection, Deadline
@@ -28,7 +27,7 @@ class Answer(NamedTuple):
     body: bytes
 
 
-# By host, port and use of TLS: the idle connections, with the start of their wait. That is wall-clock time, because a
+# By host, port and use of TLS: the idle connections, with the start of their wait. That is the time of day, because a
 # monotonic clock may stop while Lambda freezes the process.
 _idle: dict[tuple[str, int, bool], deque[tuple[float, Connection]]] = {}
 
@@ -59,7 +58,7 @@ def exchange(
         raise UnansweredError(message) from None
     finally:
         if is_kept:
-            idle.append((time.time(), connection))
+            idle.append((outside.now().timestamp(), connection))
         else:
             connection.close()
     return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, content)
@@ -80,7 +79,7 @@ def _waiting(idle: deque[tuple[float, Connection]]) -> Connection | None:
             since, connection = idle.pop()
         except IndexError:
             return None
-        if time.time() - since <= IDLE_SECONDS and connection.is_silent():
+        if outside.now().timestamp() - since <= IDLE_SECONDS and connection.is_silent():
             return connection
         connection.close()
 

@@ -5,9 +5,10 @@ in a profile, FIPS and dual-stack endpoints, and proxies are not supported.
 """
 
 import os
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
+
+from chalicelib import outside
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -72,7 +73,7 @@ def domain(name: str) -> str:
     return next((domain for prefix, domain in DOMAINS.items() if name.startswith(prefix)), "amazonaws.com")
 
 
-@cache
+@outside.made_once
 def region() -> str:
     """Return the region of the calls; raise SystemExit when none is configured."""
     named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
@@ -83,7 +84,7 @@ def region() -> str:
     return found
 
 
-@cache
+@outside.made_once
 def session() -> "Session":
     """Return botocore's session, which finds the credentials and the region of a person's computer."""
     from botocore.session import get_session  # noqa: PLC0415  slow to load, and not needed in Lambda

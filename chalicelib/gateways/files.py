@@ -1,13 +1,13 @@
 """Files in object storage. The bucket is never public: files are shown through URLs that expire."""
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import IO, TYPE_CHECKING, Any
 
+from chalicelib import outside
 from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import create
 from chalicelib.settings import settings
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def origin() -> str:
     return f"{scheme}://{endpoint.authority}"
 
 
-@cache
+@outside.made_once
 def _client(attempts: int = 3, read_seconds: float = 5) -> "S3Client":
-    client: S3Client = create(
+    client: S3Client = outside.current.boto3_client(
         "s3",
         attempts=attempts,
         read_seconds=read_seconds,

@@ -5,9 +5,10 @@ from email.utils import formataddr, parseaddr
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from chalicelib import outside
 from chalicelib.domain.outbox import LOGO_IN_MAIL, NotSentError, Outbox
 from chalicelib.domain.printed_text import letters, without_last
-from chalicelib.gateways import Once, create, files
+from chalicelib.gateways import files
 from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
@@ -105,9 +106,11 @@ def _named(name: str, address: str) -> str:
     return f"{Header(name, 'utf-8', WORD_LENGTH).encode(linesep='')} <{address}>"
 
 
-@Once
+@outside.made_once
 def _client() -> "SESV2Client":
     # One attempt: a till may be waiting, and the outbox tries again. If only the response was lost, a second attempt
     # would also send a second e-mail.
-    client: SESV2Client = create("sesv2", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY)
+    client: SESV2Client = outside.current.boto3_client(
+        "sesv2", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY
+    )
     return client

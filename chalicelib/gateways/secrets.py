@@ -12,15 +12,13 @@ entries of their own that no function reads.
 import hashlib
 import hmac
 import json
-import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
 from threading import Thread
 from typing import Any
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
 from chalicelib.aws.errors import CallError
@@ -38,7 +36,7 @@ PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two texts of a stage share a ps
 ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
-class _Cached:
+class Remembered:
     """A function's last result, remembered for a while. If a renewal fails, the old result remains in use.
 
     `begin` calls the function early, in its own thread. If that call fails, the first reader of the result calls again.
@@ -49,14 +47,14 @@ class _Cached:
         self._result: Mapping[str, Any] | None = None
         self._until = 0.0
         self._early: Thread | None = None
-        self.cache_clear = self._clear  # functools' name, so that code that clears every cache clears this one as well
 
     def __call__(self) -> Mapping[str, Any]:
+        """Return the result."""
         if self._result is None:
             return self._renew()
         # Wall-clock time, because a monotonic clock may stop while Lambda freezes the process.
-        if not 0 < self._until - (now := clock.now().timestamp()) <= REMEMBERED_S:
-            began = time.monotonic()
+        if not 0 < self._until - (now := outside.now().timestamp()) <= REMEMBERED_S:
+            began = outside.current.elapsed()
             self._until = now + RETRY_S  # set before the call, so that only one thread calls
             with suppress(CallError, ServiceError):  # ServiceError: no time is left for the call
                 return self._renew()
@@ -79,7 +77,7 @@ class _Cached:
         """Wait for the early call, if there is one. After a failure this time counts as lost."""
         early, self._early = self._early, None
         if early and self._result is None:
-            began = time.monotonic()
+            began = outside.current.elapsed()
             early.join(aws_retries.HURRIED_SECRET.longest)
             if self._result is None:
                 _spend_since(began)
@@ -87,21 +85,22 @@ class _Cached:
     def _renew(self) -> Mapping[str, Any]:
         result = self._load()
         self._result = result
-        self._until = clock.now().timestamp() + REMEMBERED_S
+        self._until = outside.now().timestamp() + REMEMBERED_S
         return result
 
-    def _clear(self) -> None:
+    def forget(self) -> None:
+        """Fetch the result again at its next use."""
         self._result = None
 
 
 def _spend_since(began: float) -> None:
     """Count a wait for the secret as lost time, at most the planned wait: its excess must not prevent a call."""
-    aws_retries.spend(min(time.monotonic() - began, aws_retries.HURRIED_SECRET.longest))
+    aws_retries.spend(min(outside.current.elapsed() - began, aws_retries.HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
     """Begin to fetch the document before the first request needs them."""
-    document.begin()
+    remembered().begin()
 
 
 def keyed_digest(secret: Secret) -> str:
@@ -165,13 +164,14 @@ def _with_key(operation: str, context: dict[str, str], **content: str) -> dict[s
 
 
 def _document() -> Mapping[str, Any]:
+    document = remembered()
     document.wait()  # before the aws_retries, which count their own time
     return with_retries(document)
 
 
 def _load_document() -> Mapping[str, Any]:
     """Fetch the document. Raise UnreadableError after a wrong change by hand: it is no defect of ours."""
-    text = str(_secrets_client().call("GetSecretValue", SecretId=settings().secret_id)["SecretString"])
+    text = outside.current.secret(settings().secret_id)
     try:
         found: Mapping[str, Any] = json.loads(text)
         if found["digest_key"].strip():
@@ -183,18 +183,26 @@ def _load_document() -> Mapping[str, Any]:
     raise UnreadableError(reason)  # without the error before it, which has the text
 
 
-document = _Cached(_load_document)
+@outside.made_once
+def remembered() -> Remembered:
+    """Return the document of the stage's secret, which this process remembers."""
+    return Remembered(_load_document)
+
+
+def fetch(secret_id: str) -> str:
+    """Fetch the text of a secret."""
+    return str(_secrets_client().call("GetSecretValue", SecretId=secret_id)["SecretString"])
 
 
 def _secrets_client() -> Client:
     return _secrets_client_of(aws_retries.limits(aws_retries.HURRIED_SECRET))
 
 
-@cache
+@outside.made_once
 def _secrets_client_of(limits: Limits) -> Client:
-    return Client(SECRETS_MANAGER, limits)
+    return outside.current.client(SECRETS_MANAGER, limits)
 
 
-@cache
+@outside.made_once
 def _kms_client() -> Client:
-    return Client(KMS, aws_retries.PATIENT)
+    return outside.current.client(KMS, aws_retries.PATIENT)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from chalicelib import outside
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.gateways import Once, create
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def send(message: Outbox, to: str) -> str:
     return response["MessageId"]
 
 
-@Once
+@outside.made_once
 def _client() -> "SNSClient":
-    client: SNSClient = create("sns", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY)
+    client: SNSClient = outside.current.boto3_client(
+        "sns", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY
+    )
     return client

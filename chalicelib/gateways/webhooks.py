@@ -1,14 +1,13 @@
 """The call of a webhook: signed by Standard Webhooks, with the same guard and limits as a partner's."""
 
-import time
 from collections.abc import Sequence
 from datetime import datetime
 
+from chalicelib import outside
 from chalicelib.domain import deliveries, webhooks
 from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import is_on_own_machine, is_own, is_public
-from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import settings
 
@@ -26,9 +25,9 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
         "webhook-signature": webhooks.sign(secrets, event_id, timestamp, body),
     }
     on_own_machine = settings().is_local and is_on_own_machine(url)
-    began = time.monotonic()
+    began = outside.current.elapsed()
     try:
-        reply = https.post(
+        reply = outside.current.post(
             url,
             body,
             headers,
@@ -42,4 +41,4 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
 
 
 def _milliseconds_since(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)
+    return round((outside.current.elapsed() - began) * 1000)

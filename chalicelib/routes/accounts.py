@@ -1,6 +1,6 @@
 """The caller's account: session login, identity, AuthAccount, and linked cards."""
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
@@ -13,7 +13,7 @@ from chalicelib.web import Headers
 
 def session(body: SignIn, source: Source, headers: Headers) -> SessionAnswer:
     """Sign an agent in with e-mail and password, and return a session."""
-    session_id = sessions.sign_in(body, clock.now(), source, headers.get("user-agent", ""))
+    session_id = sessions.sign_in(body, outside.now(), source, headers.get("user-agent", ""))
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 
@@ -26,12 +26,12 @@ def end_session(caller: Caller) -> Answer:
 def me(body: IdentityQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
     account = account_configuration.identity(caller, body.account_id)
-    return IdentityAnswer.of(account, caller.ends_at, clock.now(), body.gmt)
+    return IdentityAnswer.of(account, caller.ends_at, outside.now(), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
     """Return the configuration of the caller's account."""
-    found = account_configuration.get(caller, clock.now(), current_account_id=body.current_account_id)
+    found = account_configuration.get(caller, outside.now(), current_account_id=body.current_account_id)
     return AccountAnswer.of(found)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history_page import Page
 from chalicelib.schemas.history import ListHistory
@@ -27,17 +27,17 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
 def export(body: ExportHistory, caller: Caller) -> ExportAnswer:
     """Export all pages of a history list as a CSV file, or the takings of days as a journal."""
     made = history_export.export if body.format == CSV else books.export
-    return ExportAnswer(url=made(body, caller, clock.now()))
+    return ExportAnswer(url=made(body, caller, outside.now()))
 
 
 def _answer(
     listed: Callable[[ListHistory, Caller, datetime], Page], body: ListHistory, caller: Caller
 ) -> TransactionList:
-    now = clock.now()
+    now = outside.now()
     return TransactionList.of(listed(body, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
     """Report the money taken and given back, by day or hour, for each agent and kind of payment."""
-    found = takings_service.report(body, caller, clock.now())
+    found = takings_service.report(body, caller, outside.now())
     return TakingsAnswer.of(found.takings, found.names, found.day, found.last_numbers)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chalice.app import Blueprint, CloudWatchEvent, DynamoDBEvent, Rate
 
-from chalicelib import clock
+from chalicelib import outside
 
 if TYPE_CHECKING:
     from chalicelib.services.lane_runner import Swept
@@ -44,7 +44,7 @@ def _sweep(kind: str, run: Callable[[datetime], "Swept"]) -> None:
     from chalicelib.log import log, log_defect  # noqa: PLC0415  see above
 
     try:
-        swept = run(clock.now())
+        swept = run(outside.now())
     except Exception as failure:  # noqa: BLE001  see the docstring
         if isinstance(failure, ServiceError) and failure.error.is_outage:
             log("sweep", kind=kind, outage=failure.error.code)

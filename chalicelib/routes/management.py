@@ -1,6 +1,6 @@
 """Merchants with their price lists, and agents (POS users)."""
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.agents import (
     BulkAnswer,
@@ -21,13 +21,13 @@ from chalicelib.services import agents, merchants, price_lists
 
 def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
     """Create a merchant with its terminal groups."""
-    profile, withheld = merchants.create(body, caller, clock.now())
+    profile, withheld = merchants.create(body, caller, outside.now())
     return MerchantAnswer(merchant=MerchantView.of(profile), validations=welcome_warning(withheld=withheld))
 
 
 def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
     """Change the fields of a merchant that the request sets."""
-    profile = merchants.update(body, caller, merchant_id, clock.now())
+    profile = merchants.update(body, caller, merchant_id, outside.now())
     return MerchantAnswer(merchant=MerchantView.of(profile))
 
 
@@ -39,35 +39,35 @@ def get_price_list(merchant_id: int, body: PriceListQuery, caller: Caller) -> Pr
 
 def update_price_list(merchant_id: int, body: UpdatePriceList, caller: Caller) -> PriceListAnswer:
     """Replace the price list of a merchant as a whole."""
-    stored = price_lists.update(body, caller, merchant_id, clock.now())
+    stored = price_lists.update(body, caller, merchant_id, outside.now())
     return PriceListAnswer(price_list=PriceListView.of(stored.price_list, body.gmt, stored.gmt))
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
     """Create an agent of a merchant, with its login."""
-    now = clock.now()
+    now = outside.now()
     agent, withheld = agents.create(body, caller, merchant_id, now)
     return PosAnswer(pos=PosView.of(agent, now, body.gmt), validations=welcome_warning(withheld=withheld))
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
     """Return an agent with its secret key and its remembered sessions."""
-    now = clock.now()
+    now = outside.now()
     return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:
     """Change the fields of an agent that the request sets."""
-    now = clock.now()
+    now = outside.now()
     return PosAnswer(pos=PosView.of(agents.update(body, caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agents(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
     """Change several agents of a merchant in one request."""
-    return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, clock.now()))
+    return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, outside.now()))
 
 
 def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
     """Search the agents of a merchant, 100 per page."""
     page, total = agents.search(body, caller, merchant_id)
-    return PosListAnswer.of(page, total, clock.now(), body.gmt)
+    return PosListAnswer.of(page, total, outside.now(), body.gmt)

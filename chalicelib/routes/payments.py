@@ -1,6 +1,6 @@
 """Payments: prepare, take, reverse and read one."""
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP
 from chalicelib.schemas.payments import (
@@ -24,7 +24,7 @@ from chalicelib.web import Headers
 
 def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnswer:
     """Take a payment by card or cash, once per ID."""
-    now = clock.now()
+    now = outside.now()
     transaction, replayed = payments.submit(body, caller, now, key=idempotency_key(headers))
     view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
     return PaymentAnswer.of(transaction, view, replayed=replayed)
@@ -32,13 +32,13 @@ def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnsw
 
 def get(tran_id: str, body: ZoneQuery, caller: Caller) -> TransactionList:
     """Return one transaction by its ID, pending or finished."""
-    now = clock.now()
+    now = outside.now()
     return TransactionList.of_one(payments.get(tran_id, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def status_public(tran_id: str) -> StatusAnswer:
     """Return the state and result of one transaction to anyone with its ID."""
-    return StatusAnswer.of(payments.public(tran_id), clock.now())
+    return StatusAnswer.of(payments.public(tran_id), outside.now())
 
 
 def receipt(tran_id: str, body: ReceiptQuery, caller: Caller) -> ReceiptAnswer:
@@ -48,7 +48,7 @@ def receipt(tran_id: str, body: ReceiptQuery, caller: Caller) -> ReceiptAnswer:
 
 def send_receipt(tran_id: str, body: SendReceipt, caller: Caller, headers: Headers) -> SendReceiptAnswer:
     """Send the receipt of one transaction to the customer, later than the transaction."""
-    withheld, replayed = receipts.send_later(tran_id, body, caller, clock.now(), key=idempotency_key(headers))
+    withheld, replayed = receipts.send_later(tran_id, body, caller, outside.now(), key=idempotency_key(headers))
     return SendReceiptAnswer.of(withheld, replayed=replayed)
 
 
@@ -63,11 +63,11 @@ def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> Rever
 
 
 def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: str) -> ReversalAnswer:
-    now = clock.now()
+    now = outside.now()
     reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=idempotency_key(headers))
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)
 
 
 def prepare(body: PreparePayment, caller: Caller) -> PrepareAnswer:
     """Let a product's partner fill in the product's fields before a payment."""
-    return PrepareAnswer.of(service.prepare(body, caller, clock.now()))
+    return PrepareAnswer.of(service.prepare(body, caller, outside.now()))

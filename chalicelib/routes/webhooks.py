@@ -1,6 +1,6 @@
 """Webhooks of a merchant, and their events."""
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.base import Answer, views_of
 from chalicelib.schemas.webhooks import (
@@ -22,19 +22,19 @@ from chalicelib.services import webhooks
 
 def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
     """Create a webhook, which receives the merchant's events."""
-    made = webhooks.create(body, caller, merchant_id, clock.now())
+    made = webhooks.create(body, caller, merchant_id, outside.now())
     return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
 
 
 def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Caller) -> WebhookAnswer:
     """Change a webhook, or give it a new secret."""
-    made = webhooks.update(body, caller, merchant_id, webhook_id, clock.now())
+    made = webhooks.update(body, caller, merchant_id, webhook_id, outside.now())
     return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
 
 
 def delete(merchant_id: int, webhook_id: int, body: DeleteWebhook, caller: Caller) -> Answer:
     """Delete a webhook, and give up the events that wait for it."""
-    webhooks.delete(body, caller, merchant_id, webhook_id, clock.now())
+    webhooks.delete(body, caller, merchant_id, webhook_id, outside.now())
     return Answer()
 
 
@@ -46,15 +46,15 @@ def list_webhooks(merchant_id: int, body: ListWebhooks, caller: Caller) -> Webho
 
 def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -> TestAnswer:
     """Send a test event (ping) to a webhook."""
-    return TestAnswer(event_id=webhooks.test(body, caller, merchant_id, webhook_id, clock.now()))
+    return TestAnswer(event_id=webhooks.test(body, caller, merchant_id, webhook_id, outside.now()))
 
 
 def list_events(merchant_id: int, body: ListEvents, caller: Caller) -> EventsAnswer:
     """List the events of a period with their deliveries, 100 per page."""
-    return EventsAnswer.of(webhooks.list_events(body, caller, merchant_id, clock.now()))
+    return EventsAnswer.of(webhooks.list_events(body, caller, merchant_id, outside.now()))
 
 
 def resend_event(merchant_id: int, event_id: str, body: ResendEvent, caller: Caller) -> Answer:
     """Send an event again to one webhook or to all that take its kind."""
-    webhooks.resend(body, caller, merchant_id, event_id, clock.now())
+    webhooks.resend(body, caller, merchant_id, event_id, outside.now())
     return Answer()

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
 from chalicelib.domain.effective_settings import may_be_remembered
@@ -105,12 +105,12 @@ def _is_outdated(agent: Agent | None, caller: Caller) -> bool:
     """Return whether the authorizer's answer may no longer hold: for another credential of an active agent it does."""
     if agent is None or agent.deleted or agent.state != ACTIVE:
         return False
-    is_over = caller.ends_at is not None and clock.now() >= caller.ends_at
+    is_over = caller.ends_at is not None and outside.now() >= caller.ends_at
     return is_over or agent.credential_version != caller.credential_version
 
 
 def _verified_again(caller: Caller, authorization: Secret) -> Caller:
-    verified = authentication.caller_of(authorization.reveal(), clock.now())
+    verified = authentication.caller_of(authorization.reveal(), outside.now())
     if (verified.agent_id, verified.client_id) != (caller.agent_id, caller.client_id):
         raise ServiceError(ErrorCode.BAD_CREDENTIAL)  # the login now belongs to another agent
     return verified

@@ -9,16 +9,15 @@ delivery, so no second process makes it too. When a process dies, its hold ends 
 again under the same ID.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import chain
 from secrets import token_hex
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain import deliveries as rules
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import webhooks
@@ -79,7 +78,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
 
 def _jobs_of(hooks_of: Callable[[int], list[Webhook]], image: Image) -> list[Job]:
     """Return the attempts for a stored item: of a new event, or of a delivery without attempts."""
-    now = clock.now()
+    now = outside.now()
     if "kind" in image:
         event = decode(Event, image)
         hooks = {hook.id: hook for hook in hooks_of(event.client_id) if hook.gets(event)}
@@ -125,13 +124,13 @@ def claim(day: str, place: str, now: datetime) -> Job | None:
 
 def attempt(job: Job) -> Attempt | None:
     """Make one attempt and store its result. After a defect, log it and return None: the delivery is due again."""
-    now = clock.now()
+    now = outside.now()
     try:
         signing = [_unsealed(sealed, job.webhook.id) for sealed in webhooks.secrets_of(job.webhook, now)]
         made = gateway.call(job.webhook.url, job.event.id, body_of(job.event), signing, now)
         if job.event.erased and made.answer:
             made = replace(made, answer=ERASED)
-        _store(job.held, rules.after(job.held, made, clock.now(), random.random()), made)  # noqa: S311  jitter, not a secret
+        _store(job.held, rules.after(job.held, made, outside.now(), outside.current.between(0, 1)), made)
         _note(job.webhook, made, now)
     except Exception as defect:  # noqa: BLE001  one defect must not stop other deliveries
         log_defect(defect, event_id=job.event.id, webhook=job.webhook.id)
@@ -153,7 +152,7 @@ def _store(held: Delivery, after: Delivery, made: Attempt | None = None) -> None
     )
 
 
-@lru_cache(maxsize=1024)
+@outside.made_once
 def _unsealed(sealed: bytes, webhook_id: int) -> Secret:
     """Decrypt the secret of a webhook once, because each decryption is a call of KMS."""
     return secrets.unseal(sealed, webhook_id, service.OWNER)

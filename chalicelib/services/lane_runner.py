@@ -4,16 +4,16 @@ A lane is the work for one receiver (an acquirer, a webhook, the senders of e-ma
 sweeps of payments, messages and deliveries use it. Each has its own way to make an attempt.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import partial
 from threading import Lock
 from typing import Any, TypeVar
 
+from chalicelib import outside
 from chalicelib.errors import ServiceError
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
@@ -49,7 +49,7 @@ class Swept(Record):
     silent: tuple[str, ...] = ()  # lanes of receivers that do not answer
 
 
-@cache
+@outside.made_once
 def memory() -> dict[str, int]:
     """Return the number of requests in a row without an answer, by lane: the circuit breakers.
 
@@ -104,7 +104,7 @@ class Run:
 
     def __init__(self, kind: str, now: datetime, seconds: float, *, waits: bool = False) -> None:
         self._kind, self._seconds, self._waits = kind, seconds, waits
-        self._began_at, self._began = now, time.monotonic()
+        self._began_at, self._began = now, outside.current.elapsed()
         self._lanes: list[Lane] = []
 
     def drain(self, lanes: Sequence[Lane], seconds: float | None = None) -> None:
@@ -129,7 +129,7 @@ class Run:
         return self._began_at + timedelta(seconds=self._elapsed())
 
     def _elapsed(self) -> float:
-        return time.monotonic() - self._began
+        return outside.current.elapsed() - self._began
 
     def _drain(self, until: float, lane: Lane) -> None:
         """Make the attempts of a lane. In a run that waits, read it again while it lists new work."""
@@ -146,7 +146,7 @@ class Run:
             lane.is_unfinished = None in results and not lane.is_spared
             if not (self._waits and new) or lane.is_spared or self._elapsed() + LOOK_EACH > until:
                 return
-            time.sleep(LOOK_EACH)
+            outside.current.pause(LOOK_EACH)
 
     def _attempt(self, until: float, lane: Lane, entry: Due) -> Done | None:
         """Make one attempt. Return None without one: the time is over, or the receiver is spared.

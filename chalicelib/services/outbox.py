@@ -1,14 +1,12 @@
 """The outbox: the stream of its table sends each message right after it is stored, and the sweep sends it again."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
-from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
 from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
@@ -22,13 +20,13 @@ from chalicelib.store.due_index import Due
 from chalicelib.store.table import decode
 
 SECONDS = 20  # of a sweep or a stream batch: even the last attempt ends well within the hold of an entry
-GATEWAYS = {EMAIL: mail, SMS: sms}
+CHANNELS = (EMAIL, SMS)
 
 
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """Send the new messages among the stream's records; return the numbers of the records that must come again."""
-    until = time.monotonic() + SECONDS
-    _, failed = lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), clock.now(), until))
+    until = outside.current.elapsed() + SECONDS
+    _, failed = lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), outside.now(), until))
     return failed
 
 
@@ -38,14 +36,14 @@ def send_new(entry: Outbox, now: datetime, until: float) -> None:
     Begin nothing after `until`, a time of `time.monotonic`.
     """
     is_late = entry.due_at is None or now > entry.due_at - outbox.HELD_FOR + outbox.STREAMS_TURN
-    held = None if is_late or time.monotonic() > until else outbox_store.claim_new(entry)
+    held = None if is_late or outside.current.elapsed() > until else outbox_store.claim_new(entry)
     if held:
         _attempt(held, now, until)
 
 
 def sweep(now: datetime) -> Swept:
     """Send the entries that no process holds, the longest due first. Sweeps may run side by side."""
-    until = time.monotonic() + SECONDS
+    until = outside.current.elapsed() + SECONDS
 
     def attempt(entry: Due, at: datetime) -> Done:
         held = outbox_store.claim(entry.id, at)
@@ -54,7 +52,7 @@ def sweep(now: datetime) -> Swept:
         return Done(was_due=held is not None)
 
     run = Run("outbox", now, SECONDS)
-    run.drain([Lane(channel, outbox_store.TABLE, attempt) for channel in GATEWAYS])
+    run.drain([Lane(channel, outbox_store.TABLE, attempt) for channel in CHANNELS])
     return run.swept()
 
 
@@ -97,10 +95,11 @@ def _has_sender(entry: Outbox) -> bool:
 
 
 def _send_one(message: Outbox, address: str, until: float) -> None:
-    if time.monotonic() > until:
+    if outside.current.elapsed() > until:
         reason = "out of time"
         raise NotSentError(reason)
-    GATEWAYS[message.channel].send(message, address)
+    send = outside.current.send_mail if message.channel == EMAIL else outside.current.send_sms
+    send(message, address)
 
 
 def _with_text(entry: Outbox) -> Outbox:

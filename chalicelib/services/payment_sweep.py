@@ -6,6 +6,7 @@ acquirer, side by side. The next run takes the rest and begins with the longest 
 
 from datetime import datetime
 
+from chalicelib import outside
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
@@ -25,7 +26,9 @@ def run(now: datetime, seconds: float = SECONDS) -> Swept:
     threads = settings().sweep_concurrency
     own = Lane(NO_ACQUIRER, transactions.TABLE, _attempt, threads)
     sweep = Run("transaction", now, seconds)
-    sweep.drain([own, *(Lane(code, transactions.TABLE, _attempt, threads, _is_spared) for code in acquirers.KNOWN)])
+    sweep.drain(
+        [own, *(Lane(code, transactions.TABLE, _attempt, threads, _is_spared) for code in outside.current.acquirers)]
+    )
     swept = sweep.swept()
     for code in swept.silent:
         log("acquirer_silent", acquirer=code)

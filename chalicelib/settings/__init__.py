@@ -5,9 +5,9 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from chalicelib import outside
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.domain.url_guard import scheme_of
@@ -78,9 +78,13 @@ class Settings(Record):
         return self.stage == LOCAL
 
 
-@cache
+@outside.made_once
 def settings() -> Settings:
     """Return the settings; the first call reads them from the environment."""
+    return outside.current.settings or _of_environment()
+
+
+def _of_environment() -> Settings:
     allow_sandbox = os.environ.get("ALLOW_SANDBOX") == "true"
     acquirers = _acquirers(os.environ.get("ACQUIRERS") or "", _required("STAGE"), allow_sandbox=allow_sandbox)
     return Settings(

@@ -1,7 +1,5 @@
 """Retries of AWS calls that collided or were throttled, and the time that an outage may cost a request."""
 
-import random
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
+from chalicelib import outside
 from chalicelib.aws.client import Limits
 from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
 from chalicelib.errors import ErrorCode, ServiceError
@@ -84,20 +83,20 @@ def with_retries(attempt: Callable[[], T]) -> T:
 
     A write without a response may have happened. A repeated request with the same ID finds it stored.
     """
-    until = time.monotonic() + REPEATED_FOR
+    until = outside.current.elapsed() + REPEATED_FOR
     for number in range(ATTEMPTS):
-        began = time.monotonic()
+        began = outside.current.elapsed()
         try:
             return attempt()
         except CallError as error:
             if not _is_outage(error):
                 raise
-            if is_dropped(error) or not _is_repeated(error) or time.monotonic() > until:
+            if is_dropped(error) or not _is_repeated(error) or outside.current.elapsed() > until:
                 raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
-            pause = random.uniform(0, 0.02 * 2**number)  # noqa: S311  jitter, not a secret
-            spend(time.monotonic() - began + pause)
+            pause = outside.current.between(0, 0.02 * 2**number)
+            spend(outside.current.elapsed() - began + pause)
             check()
-            time.sleep(pause)
+            outside.current.pause(pause)
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
 

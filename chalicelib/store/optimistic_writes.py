@@ -1,11 +1,10 @@
 """Optimistic writes: decide from the records that were read, and again when another request changed one meanwhile."""
 
 import itertools
-import random
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from chalicelib import outside
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import aws_retries
 
@@ -26,16 +25,16 @@ def retry_on_change(attempt: Callable[[], T]) -> T:
     An attempt fails only if another change was stored, so some change always succeeds. Raise 903 when others change the
     record for five seconds.
     """
-    until, longest = time.monotonic() + REPEATED_FOR, FIRST_PAUSE
+    until, longest = outside.current.elapsed() + REPEATED_FOR, FIRST_PAUSE
     while True:
         try:
             return attempt()
         except ChangedMeanwhileError:
-            if time.monotonic() > until:
+            if outside.current.elapsed() > until:
                 raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
-        pause = random.uniform(0, longest)  # noqa: S311  jitter, not a secret
+        pause = outside.current.between(0, longest)
         aws_retries.spend(pause)
-        time.sleep(pause)
+        outside.current.pause(pause)
         longest = min(2 * longest, LONGEST_PAUSE)
 
 

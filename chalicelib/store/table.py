@@ -4,9 +4,7 @@ Reads of a table's partition are strong. An index is milliseconds behind its tab
 reads by key.
 """
 
-import random
 import re
-import time
 import types
 import uuid
 from base64 import b64decode, b64encode
@@ -18,6 +16,7 @@ from enum import Enum
 from functools import cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from chalicelib import outside
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.aws.errors import RefusedError
@@ -268,9 +267,9 @@ def client() -> Client:
     return _client(aws_retries.limits())
 
 
-@cache
+@outside.made_once
 def _client(limits: Limits) -> Client:
-    return Client(DYNAMODB, limits)
+    return outside.current.client(DYNAMODB, limits)
 
 
 class Key(NamedTuple, Generic[R]):
@@ -534,7 +533,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
         pending = response.get("UnprocessedKeys") or {}
         if not pending:
             return found
-        time.sleep(random.uniform(0, 0.02 * 2**number))  # noqa: S311  jitter, not a secret
+        outside.current.pause(outside.current.between(0, 0.02 * 2**number))
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
 

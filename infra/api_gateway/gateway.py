@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from infra.stack.resources import ACCOUNT_ID, REGION
 from infra.stack.template import ANY_METHOD, INTEGRATION
@@ -120,7 +120,7 @@ def _common(request: Request, match: Match) -> dict[str, Any]:
     """Return the fields that both kinds of event have."""
     forwarded = [(name, value) for name, value in request.headers if name.lower() not in DROPPED]
     headers = _grouped([*forwarded, ("X-Forwarded-For", request.source), ("X-Forwarded-Proto", "https")])
-    now = clock.now().timestamp()
+    now = outside.now().timestamp()
     return {
         "resource": match.resource,
         "path": request.path,

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any, Self
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.errors import ErrorCode
 from infra.api_gateway.gateway import Gateway, Kind, Refusal, Reply, Request
 from infra.local.ports import HOST
@@ -176,7 +176,7 @@ class Handler(BaseHTTPRequestHandler):
     def _write(self, reply: Reply) -> None:
         lines = [f"HTTP/1.1 {reply.status} {http.client.responses.get(reply.status, '')}"]
         lines += [f"{name}: {value}" for name, value in reply.headers]
-        lines += [f"Content-Length: {len(reply.body)}", f"Date: {self.date_time_string(clock.now().timestamp())}"]
+        lines += [f"Content-Length: {len(reply.body)}", f"Date: {self.date_time_string(outside.now().timestamp())}"]
         lines += [f"Connection: {'close' if self.close_connection else 'keep-alive'}", "", ""]
         head = "\r\n".join(lines).encode("latin-1", "replace")
         self.wfile.write(head if self.command == "HEAD" else head + reply.body)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.settings import ISO8583
 from infra.bank import books
 from infra.bank.bank import Bank
@@ -43,7 +43,7 @@ def acquirers() -> Iterator[LocalAcquirers]:
         return
     _check(chosen)
     with contextlib.ExitStack() as stack:
-        bank = stack.enter_context(contextlib.closing(Bank(clock=clock.now)))
+        bank = stack.enter_context(contextlib.closing(Bank(clock=outside.now)))
         certificates = certificates_in(Path(stack.enter_context(TemporaryDirectory(prefix="bank-"))))
         server = stack.enter_context(Server(bank, tls=host_context(certificates)))
         door = stack.enter_context(books.serve(bank)).rpartition(":")[2]

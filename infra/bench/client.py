@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any
-from unittest.mock import patch
 
 from chalice.app import Chalice
 
+from chalicelib import outside
 from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.agent import Caller
@@ -78,20 +78,36 @@ class Meter:
                 self.writes.append((table["TableName"].rsplit("-", 1)[-1], units))
 
 
+def through(call: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+    """Return what makes clients of AWS whose calls go through `call`. It gets the client, operation and parameters."""
+    make = outside.current.client
+
+    class Through:
+        def __init__(self, *made: Any) -> None:
+            self._client = make(*made)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._client, name)
+
+        def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+            return call(self._client, operation, **parameters)
+
+    return Through
+
+
 @contextlib.contextmanager
 def measure_capacity() -> Iterator[Meter]:
     """Count every DynamoDB call until the block ends, by any thread."""
     meter = Meter()
-    really = Client.call
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if client.service is not DYNAMODB:
-            return really(client, operation, **parameters)
-        answer = really(client, operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
+            return client.call(operation, **parameters)
+        answer = client.call(operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
         meter.count(operation, parameters, answer)
         return answer
 
-    with patch.object(Client, "call", call):
+    with outside.given(client=through(call)):
         yield meter
 
 

@@ -7,17 +7,17 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
-from unittest.mock import patch
 
 import boto3
 from chalice.app import Chalice, Response
 from moto.core.models import botocore_stubber
 
+from chalicelib import outside
 from chalicelib.aws.client import Client, credentials, signed
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of, region
 from chalicelib.domain.agent import Caller
 from chalicelib.store.table import VERSION
-from infra.bench.client import LambdaClient, timed_ms
+from infra.bench.client import LambdaClient, through, timed_ms
 from infra.bench.table import Table
 
 ROUNDS = 300
@@ -47,13 +47,12 @@ def processor_table(
 def _recorded_calls(operation: Callable[[], Any]) -> list[dict[str, Any]]:
     """Return the parameters of the calls that `operation` makes."""
     recorded: list[dict[str, Any]] = []
-    really = Client.call
 
     def call(client: Client, name: str, **parameters: Any) -> dict[str, Any]:
         recorded.append(parameters)
-        return really(client, name, **parameters)
+        return client.call(name, **parameters)
 
-    with patch.object(Client, "call", call):
+    with outside.given(client=through(call)):
         operation()
     return recorded
 

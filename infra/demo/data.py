@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain import card
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardInput
@@ -77,7 +77,7 @@ def seed() -> Agent:
 def _link_card(agent: Agent, pan: str, expiry: str) -> None:
     visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(expiry)))
     if visa is not None:
-        linked_cards.link(agent, visa, "Demo Visa", clock.now(), SANDBOX)
+        linked_cards.link(agent, visa, "Demo Visa", outside.now(), SANDBOX)
 
 
 def _create_merchant(
@@ -86,7 +86,7 @@ def _create_merchant(
     """Create a merchant with a terminal (TID, MID), an administrator and an agent, and return the agent."""
     (owner, owner_password), (till, till_password) = logins
     tid, _ = terminal
-    now = clock.now()
+    now = outside.now()
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
     created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)

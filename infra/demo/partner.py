@@ -17,9 +17,9 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from unittest.mock import patch
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.secret import Secret
-from infra.local import engines, ports
+from infra.local import ports
 from infra.operator import stage_secret
 
 PRODUCT = "Insurance"
@@ -37,7 +37,7 @@ def is_signed(timestamp: str, signature: str, body: bytes) -> bool:
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 12):  # noqa: PLR2004  until the year 5138
         return False
     expected = hmac.new(PARTNER_SECRET.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    is_recent = abs(clock.now().timestamp() - int(timestamp)) <= MAX_SIGNATURE_AGE_SECONDS
+    is_recent = abs(outside.now().timestamp() - int(timestamp)) <= MAX_SIGNATURE_AGE_SECONDS
     return is_recent and hmac.compare_digest(expected.encode(), signature.encode())
 
 
@@ -96,12 +96,10 @@ def serve() -> Iterator[str]:
     with _Server((ports.HOST, 0), _Handler) as server:
         url = f"http://{ports.HOST}:{server.server_address[1]}/prepare"
         registry = {PRODUCT: {"url": url, "timeout_seconds": TIMEOUT_SECONDS}}
-        with patch.dict(os.environ, {"PARTNERS": json.dumps(registry)}):
-            engines.clear_caches()
+        with patch.dict(os.environ, {"PARTNERS": json.dumps(registry)}), outside.given():
             stage_secret.rotate_partner(PRODUCT, Secret(PARTNER_SECRET))
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
             try:
                 yield url
             finally:
                 server.shutdown()
-        engines.clear_caches()

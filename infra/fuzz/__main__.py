@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from app import app
+from chalicelib import outside
 from infra.demo import data as demo_data
 from infra.demo import partner as demo_partner
 from infra.local import engines, stage
@@ -29,7 +30,7 @@ def main() -> None:
     found = 0
     with engines.moto_engine(), demo_partner.serve():
         os.environ["AUTH_ACCOUNT_SECONDS"] = "0"  # otherwise most answers of AuthAccount would be 429
-        engines.clear_caches()
+        outside.forget()
         with contextlib.redirect_stdout(io.StringIO()) as log, stage.serve(app) as server:
             demo_data.seed()
             for name, login in LOGINS.items():

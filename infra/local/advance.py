@@ -15,9 +15,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.deliveries import queue_of
-from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.store import due_index, events, transactions
@@ -104,7 +103,7 @@ class Advances:
         least = LEAST_STEP
         _run_jobs(feed, exact_until)
         while (ahead := self.clock.ahead) < end and self._feed:
-            step = max(least, (next_due() or NEVER) - clock.now())
+            step = max(least, (next_due() or NEVER) - outside.now())
             self.clock.put_forward(min(end, ahead + step))
             _run_jobs(feed, exact_until)
             if least == LEAST_STEP and time.monotonic() > exact_until:
@@ -121,7 +120,7 @@ def _run_jobs(feed: Feed, until: float) -> None:
 
 def _is_unfinished(job: Any) -> bool:
     try:
-        return bool(job(clock.now()).is_unfinished)
+        return bool(job(outside.now()).is_unfinished)
     except Exception as defect:  # noqa: BLE001  as in the scheduler, the next run tries again
         log_defect(defect)
         return False
@@ -157,7 +156,7 @@ def next_due() -> datetime | None:
 
 def _lanes() -> Iterator[tuple[str, str]]:
     """Yield the lanes that the jobs read, each with its table."""
-    yield from ((transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *acquirers.KNOWN))
-    yield from ((outbox_store.TABLE, channel) for channel in outbox.GATEWAYS)
+    yield from ((transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *outside.current.acquirers))
+    yield from ((outbox_store.TABLE, channel) for channel in outbox.CHANNELS)
     yield events.TABLE, events.LANE
     yield from ((events.TABLE, queue_of(hook.client_id, hook.id)) for hook in webhooks_store.every())

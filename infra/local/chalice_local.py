@@ -74,13 +74,7 @@ def _of_the_running_stage() -> During | None:
             sys.exit(f"No local stage is at {url}: start one with `make run`, or name another in {VARIABLE}.")
         return None
     os.environ[VARIABLE] = url
-    return functools.partial(_at_the_time_of, url)
-
-
-def _at_the_time_of(url: str) -> contextlib.AbstractContextManager[None]:
-    """Give this process the time of the stage, which may have put its clock forward since the last request."""
-    stage_clock.follow(url)
-    return contextlib.nullcontext()
+    return functools.partial(stage_clock.followed, url)  # it may have put its clock forward since the last request
 
 
 def _own_stage(stack: contextlib.ExitStack, url: str) -> During:

@@ -28,11 +28,11 @@ from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.model_instances import model_data
 from moto.core.models import botocore_stubber
 
-from chalicelib.aws import connections
+from chalicelib import outside
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import DYNAMODB, Endpoint
 from chalicelib.services import lane_runner
-from infra.local import moto_speed, stage_settings
+from infra.local import moto_speed
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
@@ -54,8 +54,6 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmn128m", "-XX:TieredStopAtLevel=1")
 
 # A parent killed with -9 runs no clean-up, but its pipe closes, and that ends the child.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
-
-clear_caches = stage_settings.clear_caches
 
 
 class EngineMissingError(Exception):
@@ -80,7 +78,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
     with (
         patch.dict(os.environ, {**environment(), **(settings or {})}),
         patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
-        patch.object(connections, "exchange", _moto_first(connections.exchange)),
+        outside.given(exchange=_moto_first(outside.current.exchange)),
     ):
         # Never use the developer's own profile, session token or endpoint.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
@@ -88,7 +86,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
         with mock, moto_speed.patched(), _moved_label_counts():
             _stop_tracking_items()
             _create_resources()
-            clear_caches()
+            outside.forget()
             yield
 
 
@@ -257,4 +255,4 @@ def select(url: str | None) -> None:
     os.environ.pop(ENDPOINT_VARIABLE, None)
     if url:
         os.environ[ENDPOINT_VARIABLE] = url
-    clear_caches()
+    outside.forget()

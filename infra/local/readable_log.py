@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from chalicelib import clock
+from chalicelib import outside
 
 
 def write(event: str, facts: Mapping[str, Any]) -> None:
     """Write one line."""
-    sys.stdout.write(line(event, facts, clock.now().astimezone()) + "\n")
+    sys.stdout.write(line(event, facts, outside.now().astimezone()) + "\n")
     sys.stdout.flush()
 
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.log import log_defect
 from chalicelib.services import deliveries, outbox, payment_sweep
 
@@ -51,6 +51,6 @@ def _run_until(ended: threading.Event, lock: threading.Lock, pause: float, sweep
     while not ended.wait(pause):
         try:
             with lock:
-                sweep(clock.now())
+                sweep(outside.now())
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

@@ -19,7 +19,7 @@ from types import FrameType
 from chalice.app import Chalice
 
 from app import app
-from chalicelib import clock, log
+from chalicelib import log, outside
 from infra.api_gateway import in_process
 from infra.api_gateway.http_server import During, Server
 from infra.bank import local as bank
@@ -72,7 +72,7 @@ def start(stack: contextlib.ExitStack, engine: str = ENGINES[0]) -> Started:
     """Start the AWS of this process, on the port AWS_PORT too. Exit with one line if it cannot start."""
     aws_port = port_setting("AWS_PORT", AWS_PORT)
     stage_clock = StageClock()
-    clock.now = stage_clock.now
+    stack.enter_context(outside.given(now=stage_clock.now))
     try:
         acquirers = stack.enter_context(bank.acquirers())
         if engine != ENGINES[0]:
@@ -132,7 +132,7 @@ def _seed(*, with_month: bool) -> None:
         till = demo_data.seed()
     if with_month:
         with _step("a month of payments"):
-            demo_month.fill(till, clock.now())
+            demo_month.fill(till, outside.now())
 
 
 def demo_setting() -> bool:

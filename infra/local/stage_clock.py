@@ -8,12 +8,12 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
 from urllib.parse import urlsplit
 
-from chalicelib import clock
+from chalicelib import outside
 
 PATH = "/clock"  # on the port of the simulated AWS
 LONGEST_REQUEST = 60  # seconds: no call of a request waits longer
@@ -51,7 +51,7 @@ class StageClock:
 
     def now(self) -> datetime:
         """Return the time of the stage, in UTC."""
-        return clock.machine_time() + self.ahead
+        return outside.machine_time() + self.ahead
 
     @contextlib.contextmanager
     def request(self) -> Iterator[None]:
@@ -84,10 +84,14 @@ def shown(ahead: timedelta) -> str:
     return f"PT{ahead.days * SECONDS['days'] + ahead.seconds}{fraction}S"
 
 
-def follow(aws_url: str) -> None:
+@contextlib.contextmanager
+def followed(aws_url: str) -> Iterator[None]:
     """Give this process the time of the local stage whose simulated AWS is at the address, if it has a clock."""
+    found: dict[str, Callable[[], datetime]] = {}
     with contextlib.suppress(OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
         with contextlib.closing(http.client.HTTPConnection(urlsplit(aws_url).netloc, timeout=5)) as connection:
             connection.request("GET", PATH)
             ahead = timedelta(seconds=float(duration(json.load(connection.getresponse())["Ahead"])))
-        clock.now = StageClock(ahead).now
+        found = {"now": StageClock(ahead).now}
+    with outside.given(**found):
+        yield

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
+from chalicelib import outside
 from chalicelib.settings import LOCAL
 from infra.local.ports import HOST
 from infra.stack import config
@@ -64,18 +65,5 @@ def replaced(environment: Mapping[str, str], *dropped: str) -> Iterator[None]:
         for name, value in os.environ.items()
         if name not in config.SETTINGS and not name.startswith(dropped)
     }
-    with patch.dict(os.environ, {**kept, **environment}, clear=True):
-        clear_caches()
-        try:
-            yield
-        finally:
-            clear_caches()
-
-
-def clear_caches() -> None:
-    """Clear every cache of the service, so that it reads the environment again."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("chalicelib."):
-            for value in list(vars(module).values()):
-                if "cache_clear" in dir(value):
-                    value.cache_clear()
+    with patch.dict(os.environ, {**kept, **environment}, clear=True), outside.given():
+        yield

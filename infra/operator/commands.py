@@ -12,7 +12,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from botocore.parsers import ResponseParserError
 
-from chalicelib import clock, log
+from chalicelib import log, outside
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
 from chalicelib.aws.errors import CallError, RefusedError
 from chalicelib.domain import card
@@ -33,7 +33,6 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import MessageTrace
 from chalicelib.errors import ServiceError
-from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
 from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
@@ -74,7 +73,7 @@ def _link_card_command(options: argparse.Namespace) -> None:
         sys.exit(f"Agent {agent.id} is a system user, who takes no payments: no card is linked to it.")
     typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
-    now = clock.now()
+    now = outside.now()
     if data is None or (problems := card.expired(data, now.date())):
         sys.exit("\n".join(f"{one.field.removeprefix('card.').upper()}: {one.message}" for one in problems))
     linked = linked_cards.link(
@@ -86,8 +85,8 @@ def _link_card_command(options: argparse.Namespace) -> None:
 
 def _sweep_command(options: argparse.Namespace) -> None:
     with options.settings_of(stage.SWEEP):
-        swept = payment_sweep.run(clock.now())
-        messages = outbox.sweep(clock.now())
+        swept = payment_sweep.run(outside.now())
+        messages = outbox.sweep(outside.now())
     print(f"Processed {swept.done} payments and {messages.done} messages.")
     if swept.silent:
         print(f"No answer from {', '.join(swept.silent)}: one payment a run is tried until there is one.")
@@ -98,7 +97,7 @@ def _sweep_command(options: argparse.Namespace) -> None:
 
 def _pending() -> str:
     """Return the number of payments and reversals with an open outcome, and the time of the next attempt."""
-    entries = [one for code in acquirers.KNOWN for one in due_index.of_lane(transactions.TABLE, code, EVER)]
+    entries = [one for code in outside.current.acquirers for one in due_index.of_lane(transactions.TABLE, code, EVER)]
     if not entries:
         return "No payment is pending."
     at = min(one.since for one in entries)
@@ -204,7 +203,7 @@ def _echo_command(_: argparse.Namespace) -> None:
     if host is None:
         sys.exit("The stage has no acquirer ISO8583.")
     where = f"{host.host}:{host.port}"
-    began = clock.now()
+    began = outside.now()
     try:
         code = Iso8583(host).echo(MessageTrace(1 + secrets.randbelow(LAST_STAN), began), ECHO_SECONDS)
     except UnreachableError:
@@ -213,7 +212,7 @@ def _echo_command(_: argparse.Namespace) -> None:
         sys.exit(f"{where} took the message and did not answer within {ECHO_SECONDS:.0f} s, or not by the interface.")
     if code != APPROVED_CODE:
         sys.exit(f"{where} answers {code:02d}: {text_of_code(code)}.")
-    print(f"{where} answers, after {(clock.now() - began).total_seconds() * 1000:.0f} ms.")
+    print(f"{where} answers, after {(outside.now() - began).total_seconds() * 1000:.0f} ms.")
 
 
 def _find_login_command(options: argparse.Namespace) -> None:
@@ -378,9 +377,9 @@ def _run(chosen: argparse.Namespace) -> None:
     _check_address()
     chosen.settings_of = stage.settings_of(chosen.stage, chosen.stack)
     with _log_apart(chosen), _refusals_in_a_line(), chosen.settings_of(stage.API), _refusals_in_a_line():
-        if settings().is_local and (aws_url := os.environ.get("AWS_ENDPOINT_URL")):
-            stage_clock.follow(aws_url)
-        COMMANDS[chosen.command][1](chosen)
+        aws_url = os.environ.get("AWS_ENDPOINT_URL")
+        with stage_clock.followed(aws_url) if settings().is_local and aws_url else nullcontext():
+            COMMANDS[chosen.command][1](chosen)
 
 
 @contextmanager

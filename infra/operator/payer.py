@@ -13,7 +13,7 @@ from typing import Any
 
 import simplejson
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.events import Event
@@ -50,7 +50,7 @@ def payer_command(options: argparse.Namespace) -> None:
     merchant = read(merchants.key(options.merchant))
     if merchant is None:
         sys.exit(f"There is no merchant {options.merchant}.")
-    address, now = _address(options, merchant), clock.now()
+    address, now = _address(options, merchant), outside.now()
     if options.action == ERASE:
         _erase(merchant, address, now, is_confirmed=options.yes)
         return

@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
-from chalicelib import clock, iso_codes
+from chalicelib import iso_codes, outside
 from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
@@ -159,7 +159,7 @@ def _reconcile(acquirer: str, date_text: str, path: str) -> bool:
         message = f"There is no acquirer {acquirer}: ACQUIRERS names {', '.join(acquirers) or 'none'}."
         raise WrongInputError(message)
     day = day_of(date_text)
-    if day is None or day > (clock.now() + EARLIEST_ZONE).date():
+    if day is None or day > (outside.now() + EARLIEST_ZONE).date():
         message = "The date must be a day such as 2026-03-14, not after today."
         raise WrongInputError(message)
     rows = read_list(path)

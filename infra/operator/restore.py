@@ -17,7 +17,7 @@ from functools import partial
 import boto3
 from botocore.exceptions import ClientError
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.deletions import Deletion
 from chalicelib.record import Record
 from chalicelib.settings import settings
@@ -96,7 +96,7 @@ def _moment(text: str) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         sys.exit("The time must be like 2026-03-14T09:00:00Z.")
-    if at.tzinfo is None or at > clock.now():
+    if at.tzinfo is None or at > outside.now():
         sys.exit("The time must have its zone and must be over, such as 2026-03-14T09:00:00Z.")
     return at.astimezone(UTC)
 
@@ -151,7 +151,7 @@ def _copy(table: str, target: str) -> None:
 
 def _differences(table: str, copy: str, at: datetime) -> Iterator[Difference]:
     """Yield the items of a table that differ from their copies, and print a line for each, without values."""
-    now = clock.now().timestamp()
+    now = outside.now().timestamp()
     for page in items.pages(copy):
         stored = items.items_at(table, page)
         for copied in page:

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import Any
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
@@ -60,7 +60,7 @@ def smoke_merchant_command(options: argparse.Namespace) -> None:
 
 def _create(system_user: Agent, email: str) -> tuple[Secret, int]:
     """Create merchant, terminal and till. After an interruption the next run makes another merchant."""
-    caller, now = Caller(system_user.id, system_user.client_id, system_user.credential_version), clock.now()
+    caller, now = Caller(system_user.id, system_user.client_id, system_user.credential_version), outside.now()
     manager = {"UserName": system_user.name, "UserEmail": system_user.email, "UserPhone": PHONE}
     body = {"Name": NAME, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "-", "ClientManager": manager}
     created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body | ONLY_CASH), caller, now)

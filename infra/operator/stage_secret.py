@@ -19,9 +19,9 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways.secrets import ACCEPTED, document
+from chalicelib.gateways.secrets import ACCEPTED, remembered
 from chalicelib.record import Record
 from chalicelib.settings import settings
 
@@ -55,7 +55,7 @@ def rotate_signing(new: Secret | None = None, *, again: bool = False, leaked: bo
         accepted, at = before.get("signing", ()), before.get("changed", {}).get("signing")
         if leaked:
             return {"signing": [new.reveal()], LEAKED: sorted({*before.get(LEAKED, ()), *_digests(accepted)})}
-        if not again and at and len(accepted) >= ACCEPTED and clock.now() - datetime.fromisoformat(at) < BETWEEN:
+        if not again and at and len(accepted) >= ACCEPTED and outside.now() - datetime.fromisoformat(at) < BETWEEN:
             message = (
                 f"The secret was rotated at {at}, and tokens of the one before are still accepted. Another rotation"
                 " refuses them. If a secret leaked, use --leaked."
@@ -115,7 +115,7 @@ def expiry_of(certificate: Path, key: Path) -> datetime:
     except (OSError, ValueError) as problem:  # ssl.SSLError is an OSError
         message = f"{certificate} and {key} are no certificate with its key, in PEM without a password: {problem}"
         raise SecretError(message) from None
-    if expires <= clock.now():
+    if expires <= outside.now():
         message = f"The certificate expired on {expires:%Y-%m-%d}."
         raise SecretError(message)
     return expires
@@ -191,7 +191,7 @@ def _change(name: str, edit: Callable[[Document], Document]) -> None:
     """Store the document with the parts that `edit` returns. Raises SecretError if another change came between."""
     read = current()
     before = read.document
-    changed = {**before.get("changed", {}), name: f"{clock.now():%Y-%m-%dT%H:%M:%SZ}"}
+    changed = {**before.get("changed", {}), name: f"{outside.now():%Y-%m-%dT%H:%M:%SZ}"}
     content = {**before, **edit(before), "changed": changed}
     stored = _client().put_secret_value(
         SecretId=settings().secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
@@ -224,7 +224,7 @@ def _make_current(version: str, *, instead_of: str) -> None:
         if refusal.response["Error"]["Code"] != "InvalidParameterException":
             raise
         raise SecretError(OVERTAKEN) from None
-    document.cache_clear()
+    remembered().forget()
 
 
 def _versions() -> dict[str, str]:

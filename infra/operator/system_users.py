@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib import clock, phone_numbers
+from chalicelib import outside, phone_numbers
 from chalicelib.domain.agent import ACCOUNT_USER, ACTIVE, BLOCKED, NO_CLIENT, Agent, Login
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import Session, is_alive
@@ -41,7 +41,7 @@ HEADER = ("ID", "state", "created", "last use", "sessions", "e-mail", "name")
 
 def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
     """Store a new system user. Raises 307 when the e-mail belongs to an agent already."""
-    now = clock.now()
+    now = outside.now()
     agent_id = sequences.next_id(agents.TABLE)
     secret_key = new_secret_key()
     agent = Agent(
@@ -100,7 +100,7 @@ def replace_credentials(before: Agent, password: Secret) -> Agent:
         credential_version=before.credential_version + 1,
         secret_key_sealed=seal(secret_key, before.id),
     )
-    agents.change(before, after, login_change, Act("update", OPERATOR, clock.now()))
+    agents.change(before, after, login_change, Act("update", OPERATOR, outside.now()))
     return after
 
 
@@ -126,7 +126,7 @@ def replace_credentials_command(options: argparse.Namespace) -> None:
 def system_users_command(options: argparse.Namespace) -> None:
     """List the system users; or block, unblock or delete one. Exit with one line if nothing can be done."""
     if options.action == LIST:
-        _print_table([HEADER, *_rows(clock.now())])
+        _print_table([HEADER, *_rows(outside.now())])
         return
     if not options.email:
         sys.exit("Name the system user: --email ann@example.com.")
@@ -155,7 +155,7 @@ def change(before: Agent, action: str) -> None:
         if (other := _another_active(before)) is None:
             sys.exit("This is the last active system user. Create another one first, with `system-user`.")
         checks = [agents.check_unchanged(other)]
-    act = Act(action, OPERATOR, clock.now())
+    act = Act(action, OPERATOR, outside.now())
     if action == DELETE:
         agents.delete(before, replace(after, deleted=True, secret_key_sealed=None), act, *checks)
     else:

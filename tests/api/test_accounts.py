@@ -31,6 +31,7 @@ from tests.support.accounts import (
     block,
 )
 from tests.support.builders import CONTEXT
+from tests.support.giving import Give
 from tests.support.http import Reply, call, post
 from tests.support.transactions import a_body
 
@@ -318,19 +319,19 @@ def test_an_unlocked_agent_is_let_in_at_once(stage: str) -> None:
 
 
 @pytest.mark.usefixtures("stored_policies")
-def test_a_stored_policy_does_not_outlive_its_token(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_policy_does_not_outlive_its_token(stage: str, give: Give) -> None:
     account = an_account()
     accept_test_tokens()
     ends = datetime.now(UTC) + timedelta(seconds=60)
     token = account.jwt(account.key, exp=int(ends.timestamp()))
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": token}).error == (404, 568)
-    monkeypatch.setattr("chalicelib.clock.now", lambda: ends)
+    give(now=lambda: ends)
 
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": token}).error == (401, 106)
 
 
 @pytest.mark.usefixtures("stored_policies")
-def test_a_stored_policy_does_not_outlive_its_session(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_policy_does_not_outlive_its_session(stage: str, give: Give) -> None:
     account = an_account()
     session = _credentials_of(stage, account)["session"]
     digest = session_digest(Secret(session.removeprefix("Session ")))
@@ -338,6 +339,6 @@ def test_a_stored_policy_does_not_outlive_its_session(stage: str, monkeypatch: p
     opened = ends - ORDINARY.age
     write_one(update(sessions_store.key(digest), "SET #opened_at = :opened_at", {"opened_at": opened}))
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (404, 568)
-    monkeypatch.setattr("chalicelib.clock.now", lambda: ends)
+    give(now=lambda: ends)
 
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (401, 105)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.sign_in import canonical
 from chalicelib.services import agents as service
@@ -196,7 +196,7 @@ def test_a_change_has_the_same_effects_with_a_new_e_mail_and_without(shop: Shop,
         agent = shop.agent(SecretKey="the key of the agent", TerminalID=shop.terminal()["ID"])
         who = {"Email": agent["Email"], "Password": PASSWORD}
         session = http.post(shop.stage, "/api/v1/user/login/session", who, None).body["Data"]["SessionID"]
-        lock = {"failed_attempts": 10, "locked_until": clock.now() + timedelta(minutes=20)}
+        lock = {"failed_attempts": 10, "locked_until": outside.now() + timedelta(minutes=20)}
         write_one(store_update(agents.login_key(agent["Email"]), set_attributes(lock), lock))
 
         assert update(shop, agent, **change, **moved).error == (200, 0)

@@ -129,9 +129,9 @@ def test_a_chip_is_answered_with_its_emv_data_and_the_issuers_code(stage: str, i
     assert reply["Transaction"]["CardholderName"] == "MOKOENA/THANDI"
 
 
-def test_without_an_issuers_answer_the_chip_gets_the_response_code(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_issuers_answer_the_chip_gets_the_response_code(stage: str) -> None:
     body = a_card_body("10.00", basic={"InputType": 3}, Card={"CardDataInput": {"ReaderData": chip_data()}})
-    with broken(monkeypatch, authorize=lambda *_: AcquirerAnswer(5, "Do not honour")):
+    with broken(authorize=lambda *_: AcquirerAnswer(5, "Do not honour")):
         first = submit(stage, body).body
 
     assert first["EMVOnlineProcessingResult"] == submit(stage, body).body["EMVOnlineProcessingResult"] == "8A023035"
@@ -151,12 +151,12 @@ def test_the_acquirers_own_fields_are_answered_on_a_replay_too(stage: str) -> No
     assert again["AdditionalAcquiringFields"] == first["AdditionalAcquiringFields"]
 
 
-def test_what_the_acquirer_writes_stores_no_card_number(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_acquirer_writes_stores_no_card_number(stage: str) -> None:
     answer = AcquirerAnswer(
         0, "Approved", additional_fields=f"card {PAN} " + "x" * 2000, additional_fields_title=PAN, emv_result=PAN
     )
     body = a_card_body("10.00")
-    with broken(monkeypatch, authorize=lambda *_: answer):
+    with broken(authorize=lambda *_: answer):
         reply = submit(stage, body)
 
     stored = transactions.get(reply.body["TransactionID"])

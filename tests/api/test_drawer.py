@@ -15,6 +15,7 @@ from infra.bench.client import measure_capacity
 from tests.support.builders import PASSWORD, Shop, a_shop
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls
+from tests.support.giving import Give
 from tests.support.http import SYSTEM
 from tests.support.transactions import a_body, a_guid
 
@@ -115,11 +116,9 @@ def test_a_float_and_a_count_stay_until_they_are_entered_again(shop: Shop) -> No
 
 
 @pytest.mark.parametrize(("hour", "day"), [(21, "2026-11-25"), (23, "2026-11-26")])
-def test_without_a_day_it_is_the_day_of_the_merchant(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch, hour: int, day: str
-) -> None:
+def test_without_a_day_it_is_the_day_of_the_merchant(shop: Shop, give: Give, hour: int, day: str) -> None:
     till, _ = a_till_of(shop, "Door")
-    monkeypatch.setattr("chalicelib.clock.now", lambda: datetime(2026, 11, 25, hour, 30, tzinfo=UTC))
+    give(now=lambda: datetime(2026, 11, 25, hour, 30, tzinfo=UTC))
 
     assert drawer(shop, till)["Day"] == day
     assert drawer(shop, till, Counted=1)["Day"] == day

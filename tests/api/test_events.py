@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.services import deliveries, outcomes
 from tests.support import events as support_events
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook
 from tests.support.cards import a_card_body
 from tests.support.cost import write_units
+from tests.support.giving import Give
 from tests.support.http import Reply
 from tests.support.receivers import Receiver, a_receiver
 from tests.support.stored import stored_transaction
@@ -58,7 +59,7 @@ class Till:
 
     def told(self, transaction: str) -> list[tuple[str, int, int]]:
         """Return what was told of a transaction yesterday and today, oldest first."""
-        first, last = (f"{clock.now() + days * timedelta(days=1):%Y-%m-%d}" for days in (-1, 1))  # in any zone
+        first, last = (f"{outside.now() + days * timedelta(days=1):%Y-%m-%d}" for days in (-1, 1))  # in any zone
         events = reversed(self.events(Period={"From": first, "To": last}))
         found = [one for one in events if one["TransactionID"] == transaction]
         return [(one["Type"], one["State"], one["Substate"]) for one in found]
@@ -100,7 +101,7 @@ def test_each_phase_makes_its_event(till: Till) -> None:
     assert till.told(lost) == [("payment.unknown", 200, 201)]
 
 
-def test_what_was_unknown_is_told_when_it_is_resolved(till: Till, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_unknown_is_told_when_it_is_resolved(till: Till, give: Give) -> None:
     till.subscribe()
     lost, never = till.pay_by_card(LOST), till.pay_by_card(NEVER_ARRIVED)
     later = datetime.now(UTC) + timedelta(minutes=10)
@@ -108,7 +109,7 @@ def test_what_was_unknown_is_told_when_it_is_resolved(till: Till, monkeypatch: p
     for one in (lost, never):
         stored = stored_transaction(one)
         outcomes.refresh(stored, later)
-    monkeypatch.setattr(clock, "now", lambda: later)  # perhaps on the next day
+    give(now=lambda: later)  # perhaps on the next day
 
     assert [kind for kind, _, _ in till.told(lost)] == ["payment.unknown", "payment.approved"]
     assert [kind for kind, _, _ in till.told(never)] == ["payment.unknown", "payment.rejected"]

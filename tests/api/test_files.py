@@ -9,9 +9,9 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.errors import Check
-from chalicelib.gateways import files
 from chalicelib.settings import settings
 from tests.support.builders import JPEG, PNG
+from tests.support.giving import Give, boto3_client
 from tests.support.http import Reply, get, post
 from tests.support.transactions import a_body, a_guid
 
@@ -50,14 +50,13 @@ def test_photo_and_signature_are_shown_by_addresses_that_expire(stage: str) -> N
             assert content_of(url.path.lstrip("/").removeprefix(f"{settings().bucket}/")) == content
 
 
-def test_without_files_nothing_is_shown_and_no_storage_is_asked(stage: str) -> None:
-    files._client.cache_clear()  # noqa: SLF001  whether it was made is the claim
+def test_without_files_nothing_is_shown_and_no_storage_is_asked(stage: str, give: Give) -> None:
+    give(boto3_client=lambda *_, **__: pytest.fail("a client of the storage is made"))
     transaction = pay(stage).body["Transaction"]
 
     assert [transaction[name] for name in ("HasPhoto", "PhotoUrl", "HasSignature", "SignatureUrl")] == [
         False, None, False, None,
     ]  # fmt: skip
-    assert files._client.cache_info().misses == 0  # noqa: SLF001
 
 
 def test_a_repeated_payment_with_another_photo_changes_nothing(stage: str) -> None:
@@ -78,11 +77,11 @@ def test_a_refused_payment_leaves_no_picture(stage: str) -> None:
     assert objects(name) == []
 
 
-def test_when_the_storage_is_out_of_reach_nothing_is_taken(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_the_storage_is_out_of_reach_nothing_is_taken(stage: str, give: Give) -> None:
     def unreachable(**_: object) -> None:
         raise EndpointConnectionError(endpoint_url="https://s3.example")
 
-    monkeypatch.setattr(files._client(), "put_object", unreachable)  # noqa: SLF001  the only door to the bucket
+    give(boto3_client=boto3_client("s3", put_object=unreachable))
     name = a_guid()
     reply = pay(stage, a_file(), body=a_body(ID=name))
 

@@ -6,8 +6,10 @@ import pytest
 
 from chalicelib.aws.client import Client
 from chalicelib.aws.errors import RefusedError
+from infra.bench.client import through
 from infra.local import engines
 from tests.support.cost import store_calls
+from tests.support.giving import Give
 from tests.support.http import call, get
 from tests.support.outages import OUTAGES, without
 
@@ -37,17 +39,13 @@ def test_a_deep_check_reads_the_store_once(stage: str) -> None:
         ("transactions", "AccessDeniedException"),
     ],
 )
-def test_a_deep_check_without_a_table_is_503(
-    stage: str, monkeypatch: pytest.MonkeyPatch, table: str, code: str
-) -> None:
-    read = Client.call
-
+def test_a_deep_check_without_a_table_is_503(stage: str, give: Give, table: str, code: str) -> None:
     def missing(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if any(name.endswith(f"-{table}") for name in parameters.get("RequestItems", ())):
             raise RefusedError(operation, code)
-        return read(client, operation, **parameters)
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(Client, "call", missing)
+    give(client=through(missing))
 
     assert get(stage, f"{HEALTH}?deep=1", None).error == (503, 903)
 

@@ -203,9 +203,9 @@ def test_a_card_is_linked_at_the_named_acquirer_or_the_first_that_links_cards(
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("failure", [AnswerLostError(), UnreachableError(), ZeroDivisionError()], ids=repr)
-def test_a_card_without_an_answer_stays_in_verification(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_without_an_answer_stays_in_verification(failure: Exception) -> None:
     till = a_till()
-    with broken(monkeypatch, link=failing(failure)):
+    with broken(link=failing(failure)):
         unknown = till.link()
 
     assert (unknown.status, unknown.link_id) == (card.IN_VERIFICATION, None)

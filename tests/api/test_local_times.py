@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 import pytest
 
-from chalicelib import clock
 from chalicelib.domain.business_days import to_local
 from tests.api.test_linked_cards import a_stored_card
 from tests.support.accounts import a_stored_merchant, an_account
 from tests.support.builders import NOW, PASSWORD, Shop
 from tests.support.cards import STEADY, a_card_body
 from tests.support.cost import store_calls
+from tests.support.giving import Give
 from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
 from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
@@ -87,8 +87,8 @@ def test_a_payment_is_answered_in_the_zone_of_the_request_else_in_the_merchants(
     assert submitted(None)[1].endswith("T00:00:00.000")  # the Deadline is the merchant's midnight
 
 
-def test_the_zone_of_a_request_changes_nothing_that_is_stored(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "now", lambda: NOON)
+def test_the_zone_of_a_request_changes_nothing_that_is_stored(stage: str, give: Give) -> None:
+    give(now=lambda: NOON)
     times = set()
     for gmt in (None, *ZONES):
         paid = ok(post(stage, SUBMIT, a_card_body("1.00", STEADY) | in_zone(gmt)))["TransactionID"]

@@ -11,6 +11,7 @@ from chalicelib.store import audit, merchants, table
 from chalicelib.store.table import read, update, write_one
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop, image, merchant_body, merchant_update
+from tests.support.giving import environment
 from tests.support.stored import stored_record
 
 CREATE = "/api/v1/merchant/create"
@@ -324,17 +325,14 @@ def test_the_terminal_is_shown_while_there_is_exactly_one(shop: Shop) -> None:
     assert shown() is None
 
 
-def test_the_products_are_those_that_a_partner_prepares(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_products_are_those_that_a_partner_prepares(shop: Shop) -> None:
     def counters() -> dict[str, int]:
         merchant = shop.post(f"{shop.path}/update", merchant_update()).body["Merchant"]
         return {name: value for name, value in merchant.items() if name.startswith("ProductDesc")}
 
     partner = {"url": "https://partner.example/prepare"}
-    with monkeypatch.context() as patch:
-        patch.setenv("PARTNERS", json.dumps({"ONE": partner, "TWO": partner}))
-        settings.cache_clear()
+    with environment(PARTNERS=json.dumps({"ONE": partner, "TWO": partner})):
         with_two = counters()
-    settings.cache_clear()
 
     assert len(with_two) == 4
     assert set(with_two.values()) == {2}

@@ -15,7 +15,6 @@ from chalicelib.domain import message_limits as limits
 from chalicelib.domain.message_limits import Limit
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.services import outbox, payment_sweep
-from chalicelib.settings import settings
 from chalicelib.store import message_limits, transactions
 from chalicelib.store.table import commit
 from infra.stack.resources import STACK
@@ -24,6 +23,7 @@ from tests.support import events, http
 from tests.support.builders import Shop, a_shop, a_webhook, agent_body, an_email, merchant_body
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls
+from tests.support.giving import environment
 from tests.support.http import Reply, post
 from tests.support.receipts import mails, messages
 from tests.support.transactions import a_body, a_guid
@@ -141,11 +141,8 @@ def test_no_sms_goes_abroad_to_a_satellite_or_to_a_premium_number(stage: str, nu
 
 @contextmanager
 def sms_to(countries: str) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SMS_COUNTRIES", countries)
-        settings.cache_clear()
+    with environment(SMS_COUNTRIES=countries):
         yield
-    settings.cache_clear()
 
 
 def test_the_setting_names_the_countries_that_get_sms(stage: str) -> None:

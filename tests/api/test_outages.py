@@ -26,10 +26,10 @@ def _get(stage: str, authorization: str) -> tuple[Reply, float]:
     return reply, time.monotonic() - began
 
 
-def _remember_until_now(monkeypatch: pytest.MonkeyPatch, document: Any) -> None:
+def _remember_until_now(document: Any) -> None:
     """Let the process remember the stage's secret, which it is time to renew."""
-    monkeypatch.setattr(secrets.document, "_result", document)
-    monkeypatch.setattr(secrets.document, "_until", 0.0)
+    remembered = secrets.remembered()
+    remembered._result, remembered._until = document, 0.0  # noqa: SLF001  as after five minutes
 
 
 @pytest.mark.slow
@@ -58,10 +58,10 @@ def test_a_secret_that_cannot_be_renewed_and_a_store_that_hangs_take_under_five_
 ) -> None:
     accept_test_tokens()
     token = an_account().jwt()  # its signature is verified first, with the stage's secret
-    remembered = secrets.document()
+    remembered = secrets.remembered()()
 
     with hanging() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE, SECRETS_VARIABLE):
-        _remember_until_now(monkeypatch, remembered)
+        _remember_until_now(remembered)
         reply, seconds = _get(stage, token)
 
     assert reply.error == (503, 903)
@@ -70,9 +70,9 @@ def test_a_secret_that_cannot_be_renewed_and_a_store_that_hangs_take_under_five_
 
 def test_a_secret_that_cannot_be_renewed_stops_nobody(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
-    remembered = secrets.document()
+    remembered = secrets.remembered()()
     with closed() as url, without(monkeypatch, url, SECRETS_VARIABLE):
-        _remember_until_now(monkeypatch, remembered)
+        _remember_until_now(remembered)
         reply, _ = _get(stage, account.basic)
 
     assert reply.status == 200

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
-from chalicelib.settings import settings
 from infra.operator import stage_secret
 from tests.api.test_prepare import PREPARE, a_body, filled
 from tests.support.http import post
@@ -28,13 +28,13 @@ def registered(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Register
     def register(behaviour: Behaviour) -> Iterator[Server]:
         with a_server(behaviour) as server:
             monkeypatch.setenv("PARTNERS", json.dumps({"Test": {"url": server.url, "timeout_seconds": 0.5}}))
-            settings.cache_clear()
+            outside.forget()
             stage_secret.rotate_partner("Test", Secret("a-secret-of-the-partner"))
             yield server
 
     yield register
     monkeypatch.undo()
-    settings.cache_clear()
+    outside.forget()
 
 
 UNAVAILABLE: dict[str, Behaviour] = {
@@ -76,7 +76,7 @@ def test_outside_the_local_stage_a_partner_on_this_machine_is_not_asked(
     with registered(says({"PreparedFields": []})) as server:
         monkeypatch.setenv("STAGE", "dev")
         monkeypatch.setenv("PARTNERS", json.dumps({"Test": {"url": f"https://127.0.0.1:{server.port}/prepare"}}))
-        settings.cache_clear()
+        outside.forget()
 
         assert post(stage, PREPARE, a_body(product="Test")).error == (503, 902)
     assert server.seen == []

@@ -12,6 +12,7 @@ from chalicelib.store import audit, merchants
 from chalicelib.store.table import update, write_one
 from tests.support.builders import Shop, a_shop
 from tests.support.cost import store_calls
+from tests.support.giving import Give
 from tests.support.http import Reply, get
 from tests.support.outages import lose_an_answer
 from tests.support.stored import stored_record
@@ -150,11 +151,9 @@ def test_a_repeat_gets_the_stored_list(stage: str) -> None:
 
 
 @pytest.mark.usefixtures("dynamodb_local")
-def test_a_list_whose_answer_is_lost_is_stored_once(
-    stage_on_dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_whose_answer_is_lost_is_stored_once(stage_on_dynamodb_local: str, give: Give) -> None:
     shop = a_shop(stage_on_dynamodb_local)
-    lose_an_answer(monkeypatch, "TransactWriteItems", "pricelists")
+    lose_an_answer(give, "TransactWriteItems", "pricelists")
 
     assert replace_list(shop, 0).error == (200, 0)
     assert shown(shop)["Version"] == 1

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.aws.client import Client
 from chalicelib.domain import message_limits
 from chalicelib.errors import Check
 from chalicelib.services import outbox
+from infra.bench.client import through
 from tests.api.test_message_limits import a_number, an_agent, use_up, warned, warnings
 from tests.support import events, http
 from tests.support.builders import a_shop, an_email
@@ -62,19 +64,16 @@ def test_everybody_named_gets_one_right_away_and_a_request_without_key_sends_aga
 
 
 @pytest.mark.parametrize("has_key", [False, True])
-def test_a_receipt_whose_first_write_got_no_answer_for_long_is_sent_once(
-    stage: str, *, has_key: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    payment, to, call = paid(stage), an_email(), Client.call
+def test_a_receipt_whose_first_write_got_no_answer_for_long_is_sent_once(stage: str, *, has_key: bool) -> None:
+    payment, to = paid(stage), an_email()
 
     def repeated(client: Client, operation: str, **parameters: Any) -> Any:
-        answer = call(client, operation, **parameters)
+        answer = client.call(operation, **parameters)
         if operation == "TransactWriteItems":  # AWS knows the first token for ten minutes
-            return call(client, operation, **{**parameters, "ClientRequestToken": a_guid()})
+            return client.call(operation, **{**parameters, "ClientRequestToken": a_guid()})
         return answer
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Client, "call", repeated)
+    with outside.given(client=through(repeated)):
         reply = post(
             stage, f"/api/v1/payment/receipt/{payment}", {"Email": to}, **headers_of(a_guid() if has_key else None)
         )

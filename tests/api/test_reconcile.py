@@ -17,9 +17,9 @@ from tests.support.reconciliations import as_csv
 
 
 @pytest.fixture
-def host(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+def host(stage: str) -> Iterator[Host]:
     del stage
-    with without_inquiries(monkeypatch) as host:
+    with without_inquiries() as host:
         yield host
 
 

@@ -65,7 +65,7 @@ def give_back(stage: str, paid: str, input_type: int = 1, *, key: str | None = N
 
 
 @pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> Any:
+def requests() -> Any:
     """The reversals the acquirer is asked for."""
     seen: list[ReversalRequest] = []
 
@@ -74,7 +74,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Any:
         return sandbox.reverse(request, within_s)
 
     sandbox = acquirers.named("SANDBOX")
-    with broken(monkeypatch, reverse=reverse):
+    with broken(reverse=reverse):
         yield seen
 
 
@@ -334,14 +334,14 @@ def test_a_stored_reversal_is_replayed_with_whatever_card(stage: str) -> None:
     assert give_back(stage, paid, basic={"Amount": "5.00"}).headers["Idempotent-Replayed"] == "true"
 
 
-def test_what_the_sweep_repeats_has_no_card(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_sweep_repeats_has_no_card(stage: str) -> None:
     paid, seen = pay(stage), []
 
     def lose(request: ReversalRequest, _: float) -> AcquirerAnswer:
         seen.append(request)
         raise AnswerLostError
 
-    with broken(monkeypatch, reverse=lose):
+    with broken(reverse=lose):
         lost = give_back(stage, paid, Card=data(), AcqTran={"AdditionalAcquiringFields": "x"})
         payment_sweep.run(datetime.now(UTC) + timedelta(minutes=3))
 

@@ -125,9 +125,7 @@ def test_all_lines_of_a_rounded_sale_give_back_what_was_paid(goods: Goods) -> No
     assert (back["Amount"], back["TaxAmounts"]) == (sold["Amount"], sold["TaxAmounts"])
 
 
-def test_a_declined_return_leaves_its_lines_and_taxes_to_the_next(
-    goods: Goods, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_declined_return_leaves_its_lines_and_taxes_to_the_next(goods: Goods) -> None:
     lines = {"AuxDataInput": {"AuxData": {"Purchases": [a_line(COFFEES), a_line(MILK)]}}}
     sale = a_card_body("86.00", STEADY, basic=lines)
     sold = goods.shop.post("/api/v1/payment/submit", sale, goods.till).body["TransactionID"]
@@ -137,7 +135,7 @@ def test_a_declined_return_leaves_its_lines_and_taxes_to_the_next(
         tran = {**part, "ID": a_guid()}
         return goods.shop.post("/api/v1/payment/reversecnp", {"BasicReverseTran": tran}, goods.till).body
 
-    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(5, "Do not honour")):
+    with broken(reverse=lambda *_: AcquirerAnswer(5, "Do not honour")):
         declined = give_back()
     again = give_back()
 

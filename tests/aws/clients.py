@@ -14,10 +14,10 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from chalicelib.aws import client as our_client
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service
 from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
+from tests.support.giving import Give
 
 SERVICES = {service.name: service for service in (DYNAMODB, KMS, SECRETS_MANAGER)}
 LIMITS = Limits(connect_seconds=1, read_seconds=2, attempts=3)
@@ -36,10 +36,10 @@ METHODS = {
 Outcome = tuple[Any, ...]
 
 
-def no_pauses(patch: pytest.MonkeyPatch) -> tuple[list[float], list[float]]:
+def no_pauses(give: Give, patch: pytest.MonkeyPatch) -> tuple[list[float], list[float]]:
     """Let neither client pause; return the pauses ours and boto3's would have made."""
     ours, theirs = [], []  # type: ignore[var-annotated]
-    patch.setattr(our_client, "time", SimpleNamespace(sleep=ours.append))
+    give(pause=ours.append)
     patch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=theirs.append))
     return ours, theirs
 

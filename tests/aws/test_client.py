@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import errors
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service
 from chalicelib.aws.errors import RefusedError, UnansweredError
-from infra.local import engines, ports
+from infra.local import ports
 from tests.aws.clients import LIMITS, METHODS, SERVICES, boto3s, no_pauses, ours
 from tests.aws.servers import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
+from tests.support.giving import Give
 
 KEY = {"id": {"S": "a"}}
 WRITE = {"Put": {"TableName": "t", "Item": KEY}}
@@ -66,8 +68,8 @@ FAILURES: dict[str, Step] = {
 
 
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], list[float]]:
-    return no_pauses(monkeypatch)
+def pauses(monkeypatch: pytest.MonkeyPatch, give: Give) -> tuple[list[float], list[float]]:
+    return no_pauses(give, monkeypatch)
 
 
 @pytest.fixture
@@ -154,23 +156,21 @@ def test_the_attempts_of_a_transaction_have_one_token_two_transactions_two(at: C
         assert tokens[0] == tokens[1] == tokens[2] != tokens[3]
 
 
-@pytest.mark.usefixtures("pauses")
-def test_each_attempt_is_signed_anew(at: Callable[[Scripted], None], monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = iter(["first", "second"])
-    really = Client._headers  # noqa: SLF001  where a request is signed
+def test_each_attempt_is_signed_anew(
+    at: Callable[[Scripted], None], monkeypatch: pytest.MonkeyPatch, give: Give
+) -> None:
+    def renew(_: float) -> None:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "second")
+        outside.forget()
 
-    def with_next_key(client: Client, operation: str, body: bytes) -> dict[str, str]:
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", next(keys))
-        engines.clear_caches()
-        return really(client, operation, body)
-
-    monkeypatch.setattr(Client, "_headers", with_next_key)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "first")
+    give(pause=renew)
     with scripted(refuses("InternalServerError", 500), answers(FOUND)) as server:
         at(server)
         outcome = ours("GetItem", CALLS["GetItem"])
         signed_with = [request.header("authorization").partition("/")[0] for request in server.requests]
     monkeypatch.undo()
-    engines.clear_caches()
+    outside.forget()
 
     assert outcome == ("answered", FOUND)
     assert [text.partition("Credential=")[2] for text in signed_with] == ["first", "second"]
@@ -262,23 +262,24 @@ def test_no_pause_is_longer_than_boto3s_longest(
     ("error", "scale"), [(RefusedError("GetItem", "ThrottlingException"), 1), (UnansweredError(), 0.025)]
 )
 def test_a_pause_doubles_with_each_attempt_up_to_twenty_seconds(
-    monkeypatch: pytest.MonkeyPatch, error: RefusedError | UnansweredError, scale: float
+    give: Give, error: RefusedError | UnansweredError, scale: float
 ) -> None:
-    monkeypatch.setattr("random.random", lambda: 1.0)
+    give(between=lambda _, most: most)
     drawn = [aws_client.pause(error, attempt, 0.025) for attempt in range(1, 14)]
 
     assert drawn == [min(scale * 2**number, 20) for number in range(13)]
 
 
 @pytest.mark.parametrize(("asked", "longest"), [("200", 0.2), ("60000", 5), ("-1", 0), ("soon", 0)])
-def test_a_pause_is_as_long_as_the_service_asks_within_reason(
+def test_a_pause_is_as_long_as_the_service_asks_within_reason(  # noqa: PLR0913, PLR0917
     at: Callable[[Scripted], None],
     pauses: tuple[list[float], list[float]],
     monkeypatch: pytest.MonkeyPatch,
     asked: str,
     longest: float,
+    give: Give,
 ) -> None:
-    monkeypatch.setattr("random.random", lambda: 0.0)
+    give(between=lambda least, _: least)
     monkeypatch.setattr(
         "botocore.retries.standard.ExponentialBackoff.__init__.__defaults__", (20, lambda: 0.0, None, None)
     )

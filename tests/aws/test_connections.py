@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib import network
+from chalicelib import network, outside
 from chalicelib.aws import connections
 from chalicelib.aws.connections import Answer, exchange
 from chalicelib.aws.endpoints import Endpoint
@@ -23,6 +24,7 @@ from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableErr
 from infra.local import ports
 from tests.aws.servers import Scripted, Step, cuts, http, scripted, sends, silent
 from tests.support.certificates import Authority, an_authority
+from tests.support.giving import Give
 
 SECONDS = 2.0
 
@@ -75,12 +77,12 @@ def test_a_connection_that_the_peer_closed_meanwhile_is_not_used() -> None:
         assert (server.connections, len(server.requests)) == (2, 2)
 
 
-def test_a_connection_that_waited_for_a_minute_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_waited_for_a_minute_is_not_used(give: Give) -> None:
     """A frozen function does not see its connections end."""
     with scripted(sends(http(200, b"{}"))) as server:
         ask(server)
-        later = time.time() + connections.IDLE_SECONDS + 1
-        monkeypatch.setattr(connections, "time", SimpleNamespace(time=lambda: later, monotonic=time.monotonic))
+        later = outside.now() + timedelta(seconds=connections.IDLE_SECONDS + 1)
+        give(now=lambda: later)
 
         assert ask(server).status == 200
         assert server.connections == 2
@@ -143,7 +145,7 @@ def test_a_long_answer_gets_time_for_its_length() -> None:
         assert ask(server, read_seconds=0.2).body == body
 
 
-def test_addresses_that_do_not_answer_have_no_more_time_together_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_that_do_not_answer_have_no_more_time_together_than_one(give: Give) -> None:
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"192.0.2.{number}", 443)) for number in range(4)]
     limits: list[float] = []
 
@@ -153,8 +155,8 @@ def test_addresses_that_do_not_answer_have_no_more_time_together_than_one(monkey
         def connect(self, _: object) -> None:
             raise TimeoutError
 
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-    monkeypatch.setattr(socket, "socket", lambda *_: Deaf())
+    give(look_up=lambda *_, **__: found)
+    give(open_socket=lambda *_: Deaf())
     endpoint = Endpoint("dynamodb.example", 443, is_secure=True, authority="dynamodb.example")
     with pytest.raises(UnreachableError):
         exchange(endpoint, {}, b"", 0.5, SECONDS)
@@ -274,7 +276,7 @@ def https(tmp_path: Path) -> Iterator[Callable[[Authority], Endpoint]]:
 
     yield serve
     connections._forget()  # noqa: SLF001  the server waits for its one connection to end
-    network.tls.cache_clear()
+    outside.forget()
     for server in servers:
         server.shutdown()
         server.server_close()
@@ -285,13 +287,13 @@ def test_tls_is_verified_against_the_bundle_of_the_environment(
 ) -> None:
     authority = an_authority(ports.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.write(tmp_path, "bundle.pem")))
-    network.tls.cache_clear()
+    outside.forget()
     endpoint = https(authority)
 
     answers = [exchange(endpoint, {"host": endpoint.authority}, b"{}", SECONDS, SECONDS).body for _ in range(3)]
 
     assert answers == [b"{}"] * 3
-    assert network.tls.cache_info().misses == 1  # the settings are made once
+    assert network.tls(None) is network.tls(None)  # the settings are made once
 
 
 @pytest.mark.parametrize("name", [ports.HOST, "another.example"])
@@ -301,7 +303,7 @@ def test_a_certificate_of_nobody_or_for_another_name_is_no_connection(
     authority = an_authority(name)
     trusted = authority if name != ports.HOST else an_authority(ports.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(trusted.write(tmp_path, "bundle.pem")))
-    network.tls.cache_clear()
+    outside.forget()
     endpoint = https(authority)
 
     with pytest.raises(UnreachableError) as refused:
@@ -316,10 +318,10 @@ def test_there_are_certificates_if_python_has_none(monkeypatch: pytest.MonkeyPat
     if not has_bundle:
         nothing = SimpleNamespace(cafile=None, capath=None)
         monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
-    network.tls.cache_clear()
+    outside.forget()
 
     context = network.tls(None)
-    network.tls.cache_clear()
+    outside.forget()
 
     assert len(context.get_ca_certs()) > 50
     assert context.verify_mode is ssl.CERT_REQUIRED

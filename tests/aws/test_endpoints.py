@@ -6,7 +6,8 @@ import botocore
 import pytest
 from botocore.session import get_session
 
-from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service, endpoint_of, region
+from chalicelib import outside
+from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service, endpoint_of
 
 SERVICES = (DYNAMODB, SECRETS_MANAGER, KMS)
 PARTITIONS = json.loads((Path(botocore.__file__).parent / "data" / "partitions.json").read_text())["partitions"]
@@ -17,17 +18,17 @@ REGIONS = [name for partition in PARTITIONS for name in partition["regions"] if 
 def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("AWS_ENDPOINT_URL", *(f"AWS_ENDPOINT_URL_{service.variable}" for service in SERVICES)):
         monkeypatch.delenv(variable, raising=False)
-    region.cache_clear()
+    outside.forget()
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=str)
 def test_the_address_in_every_region_is_botocores(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in REGIONS:
         monkeypatch.setenv("AWS_REGION", name)
-        region.cache_clear()
+        outside.forget()
         theirs = boto3.client(service.name, region_name=name).meta.endpoint_url  # type: ignore[call-overload]
         assert endpoint_of(service).url == f"{theirs}/"
-    region.cache_clear()
+    outside.forget()
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=str)

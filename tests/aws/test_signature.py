@@ -17,12 +17,12 @@ from botocore.exceptions import CredentialRetrievalError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib import outside
 from chalicelib.aws import client
 from chalicelib.aws.client import Client, Credentials, Limits, credentials, signed
 from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service, region
 from chalicelib.aws.errors import UnansweredError
 from chalicelib.domain.secret import Secret
-from infra.local import engines
 
 OPERATIONS = [
     *((DYNAMODB, name) for name in ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "Query", "TransactWriteItems")),
@@ -114,10 +114,10 @@ def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    engines.clear_caches()
+    outside.forget()
     yield tmp_path
     monkeypatch.undo()
-    engines.clear_caches()
+    outside.forget()
 
 
 @pytest.mark.parametrize("token", [None, "c"])

@@ -5,12 +5,13 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from chalicelib.aws.endpoints import region
+from chalicelib import outside
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.settings import settings
 from tests.support.builders import PNG
+from tests.support.giving import Give, boto3_client
 
 
 @pytest.mark.usefixtures("moto")
@@ -29,11 +30,9 @@ def test_a_picture_is_read_through_its_signed_url() -> None:
 @pytest.fixture
 def anew() -> Iterator[None]:
     """Read the region and the address of the storage of this test alone."""
-    region.cache_clear()
-    files._client.cache_clear()  # noqa: SLF001  it is made once
+    outside.forget()
     yield
-    region.cache_clear()
-    files._client.cache_clear()  # noqa: SLF001  it is made once
+    outside.forget()
 
 
 @pytest.mark.usefixtures("anew")
@@ -60,12 +59,11 @@ def test_the_origin_is_that_of_the_signed_urls(name: str, endpoint: str, monkeyp
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_storage_out_of_reach_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        def put_object(self, **_: object) -> None:
-            raise ClientError({"Error": {"Code": "ServiceUnavailable"}}, "PutObject")
+def test_a_storage_out_of_reach_is_an_outage(give: Give) -> None:
+    def refuse(**_: object) -> None:
+        raise ClientError({"Error": {"Code": "ServiceUnavailable"}}, "PutObject")
 
-    monkeypatch.setattr(files, "_client", Broken)
+    give(boto3_client=boto3_client("s3", put_object=refuse))
 
     with pytest.raises(ServiceError) as refusal:
         files.put("agents/7/a.png", Picture(PNG, "image/png"))

@@ -14,6 +14,7 @@ from chalicelib.domain.url_guard import is_public
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError, Reply, post
 from tests.support.certificates import an_authority
+from tests.support.giving import Give, environment
 from tests.support.partners import a_server, says
 
 NAME = "partner.example"
@@ -21,7 +22,7 @@ PUBLIC = "93.184.215.14"
 
 
 @pytest.fixture
-def resolves(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+def resolves(give: Give) -> Callable[..., list[str]]:
     """Let every name resolve to these addresses, to the next list at each look-up; return the look-ups."""
     really = socket.getaddrinfo
     made: list[str] = []
@@ -32,22 +33,23 @@ def resolves(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
             made.append(host)
             return [found for address in addresses for found in really(address, port, **options)]
 
-        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        give(look_up=look_up)
         return made
 
     return set_to
 
 
 @pytest.fixture
-def connects(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def connects(give: Give) -> list[Any]:
     """Refuse every connection; return the addresses that were tried."""
     tried: list[Any] = []
 
-    def refuse(_: socket.socket, address: Any) -> None:
-        tried.append(address[0])
-        raise ConnectionRefusedError
+    class Refusing(socket.socket):
+        def connect(self, address: Any) -> None:
+            tried.append(address[0])
+            raise ConnectionRefusedError
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    give(open_socket=Refusing)
     return tried
 
 
@@ -101,18 +103,18 @@ def test_each_address_gets_a_turn_and_ipv4_is_first(resolves: Callable[..., list
     assert connects == [PUBLIC, "2606:4700:4700::1111", PUBLIC]
 
 
-def test_an_unknown_name_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_is_a_failure(give: Give) -> None:
     def unknown(*_: Any, **__: Any) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    give(look_up=unknown)
 
     with pytest.raises(FailedError, match="not known"):
         send(f"https://{NAME}/")
 
 
-def test_a_resolver_that_hangs_does_not_hold_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3))
+def test_a_resolver_that_hangs_does_not_hold_the_request(give: Give) -> None:
+    give(look_up=lambda *_, **__: time.sleep(3))
     started = time.monotonic()
 
     with pytest.raises(FailedError, match="in time"):
@@ -122,16 +124,17 @@ def test_a_resolver_that_hangs_does_not_hold_the_request(monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_an_address_that_swallows_packets_does_not_hold_the_request(
-    monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+    give: Give, resolves: Callable[..., list[str]]
 ) -> None:
     waited: list[float | None] = []
 
-    def swallow(sock: socket.socket, _: Any) -> None:
-        waited.append(sock.gettimeout())
-        time.sleep(sock.gettimeout() or 0)
-        raise TimeoutError
+    class Deaf(socket.socket):
+        def connect(self, _: Any) -> None:
+            waited.append(self.gettimeout())
+            time.sleep(self.gettimeout() or 0)
+            raise TimeoutError
 
-    monkeypatch.setattr(socket.socket, "connect", swallow)
+    give(open_socket=Deaf)
     resolves([PUBLIC])
     started = time.monotonic()
 
@@ -142,15 +145,14 @@ def test_an_address_that_swallows_packets_does_not_hold_the_request(
 
 
 def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the_address(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+    tmp_path: Path, resolves: Callable[..., list[str]]
 ) -> None:
     authority = an_authority(NAME)
-    serving, trusting = authority.serving(tmp_path), authority.trusting()
+    serving, trusted = authority.serving(tmp_path), str(authority.write(tmp_path, "trusted.pem"))
     requested: list[str | None] = []
     serving.sni_callback = lambda _, name, __: requested.append(name)
-    monkeypatch.setattr(network, "tls", lambda _: trusting)
     resolves(["127.0.0.1"])
-    with a_server(says(b"{}"), tls=serving) as server:
+    with a_server(says(b"{}"), tls=serving) as server, environment(SSL_CERT_FILE=trusted):
         reply = send(f"https://{NAME}:{server.port}/prepare", public_only=False)
 
     assert reply == Reply(200, b"{}")
@@ -159,13 +161,16 @@ def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the
 
 
 def test_a_certificate_of_another_name_is_refused_and_not_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+    tmp_path: Path, resolves: Callable[..., list[str]]
 ) -> None:
     authority = an_authority("somebody.example")
-    serving, trusting = authority.serving(tmp_path), authority.trusting()
-    monkeypatch.setattr(network, "tls", lambda _: trusting)
+    serving, trusted = authority.serving(tmp_path), str(authority.write(tmp_path, "trusted.pem"))
     resolves(["127.0.0.1"])
-    with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
+    with (
+        a_server(says(b"{}"), tls=serving) as server,
+        environment(SSL_CERT_FILE=trusted),
+        pytest.raises(FailedError, match="certificate"),
+    ):
         send(f"https://{NAME}:{server.port}/prepare", public_only=False)
 
     assert server.seen == []
@@ -207,15 +212,16 @@ def test_a_tls_handshake_that_stalls_has_its_time_and_no_more(resolves: Callable
 
 
 @pytest.mark.slow
-def test_connecting_and_tls_share_a_limit(monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]) -> None:
-    really = socket.socket.connect
-
-    def connect_late(sock: socket.socket, address: Any) -> None:
-        time.sleep(0.8 * (sock.gettimeout() or 0))
-        really(sock, address)
+def test_connecting_and_tls_share_a_limit(
+    monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]], give: Give
+) -> None:
+    class Late(socket.socket):
+        def connect(self, address: Any) -> None:
+            time.sleep(0.8 * (self.gettimeout() or 0))
+            super().connect(address)
 
     monkeypatch.setattr(https, "ATTEMPTS", 1)
-    monkeypatch.setattr(socket.socket, "connect", connect_late)
+    give(open_socket=Late)
     resolves(["127.0.0.1"])
     started = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(FailedError, match="in time"):

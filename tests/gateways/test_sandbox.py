@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.acquirer import AnswerLostError, AuthorizationRequest, LinkRequest, ReversalRequest
 from chalicelib.domain.kinds import InputType
@@ -13,7 +14,6 @@ from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import settings
 from chalicelib.store import table
-from infra.local import engines
 from tests.gateways.acquirer_contract import ContractOfInquiries
 from tests.support.cards import STEADY, a_card, a_chip_card, an_authorization
 from tests.support.transactions import ZAR, a_guid
@@ -136,10 +136,10 @@ def test_a_card_that_is_declined_is_not_linked() -> None:
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The sandbox takes 50 ms for each answer."""
     monkeypatch.setenv("SANDBOX_LATENCY_MS", "50")
-    engines.clear_caches()
+    outside.forget()
     yield
     monkeypatch.undo()
-    engines.clear_caches()
+    outside.forget()
 
 
 @pytest.mark.usefixtures("slow")
@@ -184,11 +184,11 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
         assert acquirers.codes() == ("SECOND", "FIRST")
 
     monkeypatch.setenv("ACQUIRERS", "SANDBOX,NOBODY")
-    engines.clear_caches()
+    outside.forget()
     with pytest.raises(SystemExit, match="NOBODY"):
         acquirers.codes()
     monkeypatch.undo()
-    engines.clear_caches()
+    outside.forget()
 
 
 def test_an_approval_comes_with_additional_fields_that_follow_from_the_reference() -> None:

@@ -8,14 +8,17 @@ from types import SimpleNamespace
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
+from chalicelib.gateways.secrets import Remembered
 from chalicelib.settings import settings
 from chalicelib.store import aws_retries
 from chalicelib.web import refuse
 from infra.operator import stage_secret
+from tests.support.giving import Give
 
 pytestmark = pytest.mark.usefixtures("moto")
 HOUR = timedelta(hours=1)
@@ -30,17 +33,11 @@ class _Clock:
     def monotonic(self) -> float:
         return self.now
 
-    def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Become the clock of the module."""
-        monkeypatch.setattr(secrets, "time", self)
-        monkeypatch.setattr("chalicelib.clock.now", lambda: datetime.fromtimestamp(self.now, UTC))
-
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+def clock(give: Give) -> _Clock:
     clock = _Clock()
-    clock.replace(monkeypatch)
-    secrets.document.cache_clear()
+    give(now=lambda: datetime.fromtimestamp(clock.now, UTC), elapsed=clock.monotonic)
     return clock
 
 
@@ -100,22 +97,22 @@ def test_a_rotation_elsewhere_is_seen_within_five_minutes(clock: _Clock) -> None
 
 def test_a_stage_without_a_signing_secret_accepts_none() -> None:
     _rewrite(signing=[])
-    secrets.document.cache_clear()
+    secrets.remembered().forget()
 
     assert secrets.signing() == ()
 
 
-def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
-    clock: _Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(clock: _Clock, give: Give) -> None:
+    fetch, calls = outside.current.secret, list[float]()
+
+    def unreachable_later(secret_id: str) -> str:
+        if clock.now >= 1000.0 + secrets.REMEMBERED_S:
+            calls.append(clock.now)
+            raise UnreachableError
+        return fetch(secret_id)
+
+    give(secret=unreachable_later)
     digest = secrets.keyed_digest(Secret("key"))
-    calls: list[float] = []
-
-    def unreachable() -> None:
-        calls.append(clock.now)
-        raise UnreachableError
-
-    monkeypatch.setattr(secrets.document, "_load", unreachable)
     clock.now += secrets.REMEMBERED_S
 
     assert {secrets.keyed_digest(Secret("key")) for _ in range(5)} == {digest}
@@ -123,16 +120,14 @@ def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    def unreachable() -> None:
+def test_when_nothing_is_remembered_an_outage_is_903(give: Give, status: int) -> None:
+    def unreachable(_: str) -> None:
         operation = "GetSecretValue"
         raise RefusedError(operation, "InternalServiceError", status=status)
 
-    secrets.document.cache_clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(secrets.document, "_load", unreachable)
-        with pytest.raises(ServiceError) as refusal:
-            secrets.keyed_digest(Secret("key"))
+    give(secret=unreachable)
+    with pytest.raises(ServiceError) as refusal:
+        secrets.keyed_digest(Secret("key"))
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refuse(refusal.value).headers["Retry-After"] == "1"
@@ -145,7 +140,7 @@ def test_what_was_fetched_early_is_not_fetched_again() -> None:
         threads.append(current_thread())
         return {"digest_key": "key"}
 
-    document = type(secrets.document)(load)
+    document = Remembered(load)
     document.begin()
     document.wait()
 
@@ -155,17 +150,15 @@ def test_what_was_fetched_early_is_not_fetched_again() -> None:
 
 
 def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_time_it_waited(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def load() -> Mapping[str, str]:
         if current_thread() is not main_thread():
             raise ServiceError(ErrorCode.STORE_UNAVAILABLE, "a text that may quote something")
         return {"digest_key": "key"}
 
-    clock = _Clock()
-    monkeypatch.setattr(clock, "monotonic", itertools.count(1000.0, 1.0).__next__)  # each look is a second later
-    clock.replace(monkeypatch)
-    document = type(secrets.document)(load)
+    give(elapsed=itertools.count(1000.0, 1.0).__next__)  # each look is a second later
+    document = Remembered(load)
     document.begin()
 
     with aws_retries.limit_lost_time(aws_retries.HURRIED.longest + 0.5):
@@ -177,10 +170,7 @@ def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_t
     assert line == {"event": "secret_not_fetched_early", "stage": "local", "error": "ServiceError"}
 
 
-def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = _Clock()
-    clock.replace(monkeypatch)
-
+def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(clock: _Clock) -> None:
     def join(seconds: float) -> None:
         clock.now += seconds + 0.001  # a wait is never exact
 
@@ -188,7 +178,7 @@ def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(mo
         aws_retries.check()
         return {"digest_key": "key"}
 
-    document = type(secrets.document)(load)
+    document = Remembered(load)
     document._early = SimpleNamespace(join=join)  # type: ignore[assignment]  # noqa: SLF001  it hangs
 
     with aws_retries.limit_lost_time(aws_retries.HURRIED.longest + aws_retries.HURRIED_SECRET.longest):
@@ -196,15 +186,14 @@ def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(mo
         assert document() == {"digest_key": "key"}
 
 
-def test_a_clock_that_is_set_back_does_not_make_a_secret_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, loaded = _Clock(), []
-    clock.replace(monkeypatch)
+def test_a_clock_that_is_set_back_does_not_make_a_secret_last(clock: _Clock) -> None:
+    loaded = []
 
     def load() -> Mapping[str, str]:
         loaded.append(clock.now)
         return {"digest_key": "key"}
 
-    document = type(secrets.document)(load)
+    document = Remembered(load)
     document()
     clock.now -= 86_400
     document()
@@ -222,11 +211,11 @@ def test_a_document_that_somebody_wrote_wrongly_is_an_outage_that_the_log_names(
 
     clock.now += secrets.REMEMBERED_S
     assert secrets.keyed_digest(Secret("key")) == digest  # the remembered document stays in use
-    secrets.document.cache_clear()
+    secrets.remembered().forget()
     with pytest.raises(ServiceError) as refusal:
         secrets.keyed_digest(Secret("key"))
 
     client.put_secret_value(SecretId=settings().secret_id, SecretString=before)
-    secrets.document.cache_clear()
+    secrets.remembered().forget()
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert '"unreadable"' in capsys.readouterr().out

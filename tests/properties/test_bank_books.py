@@ -82,7 +82,7 @@ class Story(RuleBasedStateMachine):
         self.now: datetime = NOW
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         self.running = self.stack.enter_context(paying_at_a_bank(NOW, folder))
-        lane_runner.memory.cache_clear()
+        lane_runner.memory().clear()
         self.till = a_till_of_the_bank()
         self.is_away = False
         self.payments: list[dict[str, Any]] = []  # the requests, each of which may come again

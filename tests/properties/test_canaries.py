@@ -119,7 +119,7 @@ def everywhere_else(stage: str, canary: Canary) -> None:
         get(stage, f"/api/v1/payment/statusPublic/{canary.pan}", login)
 
 
-def reversals_by_card(stage: str, patch: pytest.MonkeyPatch, own: Canary, other: Canary) -> Iterator[Reply]:
+def reversals_by_card(stage: str, own: Canary, other: Canary) -> Iterator[Reply]:
     """The card, and another one, with the return of a payment made by it: answered, lost and broken."""
     faults = (None, UnreachableError(), AnswerLostError(), RuntimeError(own.pan), ValueError(own.track2))
     quoting = AcquirerAnswer(5, "Declined", additional_fields=own.pan, additional_fields_title=own.track2)
@@ -138,7 +138,7 @@ def reversals_by_card(stage: str, patch: pytest.MonkeyPatch, own: Canary, other:
             returned = {"TransactionID": paid.body["TransactionID"], "ReverseMode": 5 if input_type == 1 else 2}
             wishes = {"AdditionalAcquiringFields": own.pan, "ExternalTerminalID": own.pan}
             reverse = failing(fault) if isinstance(fault, Exception) else lambda *_: quoting
-            with broken(patch, **({"reverse": reverse} if fault else {})):
+            with broken(**({"reverse": reverse} if fault else {})):
                 for card in (*others, body):
                     yield post(stage, path, {"BasicReverseTran": returned, "Card": card, "AcqTran": wishes})
 
@@ -188,13 +188,13 @@ def test_a_card_is_in_nothing_that_is_kept_answered_or_printed(
         answers.extend(post(stage, SUBMIT, body) for body in list(bodies(canaries[number], f"10.{cents}"))[:12])
     faults = (UnreachableError(), AnswerLostError(), RuntimeError(canaries[6].pan), ValueError(canaries[6].track2))
     for fault in faults:
-        with broken(monkeypatch, authorize=failing(fault)):
+        with broken(authorize=failing(fault)):
             send(canaries[6])
     for step, canary in (("record", canaries[7]), ("store_step", canaries[8])):
         with store_breaking(monkeypatch, step):
             answers.extend(post(stage, SUBMIT, body) for body in list(bodies(canary, "10.00"))[:12])
     everywhere_else(stage, canaries[9])
-    answers.extend(reversals_by_card(stage, monkeypatch, canaries[10], canaries[11]))
+    answers.extend(reversals_by_card(stage, canaries[10], canaries[11]))
     payment_sweep.run(datetime.now(UTC) + timedelta(minutes=3))
     payment_sweep.run(datetime.now(UTC) + timedelta(days=2))
 
@@ -223,12 +223,12 @@ def test_a_card_that_is_linked_leaves_its_face_and_a_token(
 
 
 def test_no_exception_on_its_way_out_shows_a_card_nor_does_one_it_came_from(
-    stage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    stage: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     del stage
     canary, till, shown = a_canary(30), a_till(), []
     for error in (None, UnreachableError(), RuntimeError(canary.pan)):
-        with broken(monkeypatch, **({"authorize": failing(error)} if error else {})):
+        with broken(**({"authorize": failing(error)} if error else {})):
             for body in bodies(canary, "10.00"):
                 try:
                     shown.append(repr(till.submit(body)))

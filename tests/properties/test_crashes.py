@@ -107,11 +107,9 @@ def check(case: Case, till: Till, transaction_id: str, *, came_back: bool) -> No
 
 @pytest.mark.parametrize("came_back", [True, False], ids=["the client returns", "the client is gone"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_submit_that_stops_at_any_call_ends_paid_once_or_not_charged(
-    case: Case, monkeypatch: pytest.MonkeyPatch, *, came_back: bool
-) -> None:
+def test_a_submit_that_stops_at_any_call_ends_paid_once_or_not_charged(case: Case, *, came_back: bool) -> None:
     till = a_till()
-    with broken(monkeypatch, **case.faults):
+    with broken(**case.faults):
         calls = _calls_of(till, body_of(case, till))
         for number in range(1, calls + 1):
             for when in ("before", "after"):
@@ -131,8 +129,8 @@ def test_a_submit_that_stops_at_any_call_ends_paid_once_or_not_charged(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_sweep_that_stops_is_made_good_by_the_next(case: Case, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with broken(monkeypatch, **case.faults):
+def test_a_sweep_that_stops_is_made_good_by_the_next(case: Case, when: str) -> None:
+    with broken(**case.faults):
         for number in POINTS:
             till = a_till()
             body = body_of(case, till)
@@ -153,9 +151,9 @@ def test_a_sweep_that_stops_is_made_good_by_the_next(case: Case, when: str, monk
             pytest.fail("the sweep makes more calls than were tried")
 
 
-def test_a_reversal_that_is_not_acknowledged_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reversal_that_is_not_acknowledged_is_asked_for_again() -> None:
     till = a_till()
-    with broken(monkeypatch, inquire=failing(AnswerLostError()), reverse=failing(AnswerLostError())):
+    with broken(inquire=failing(AnswerLostError()), reverse=failing(AnswerLostError())):
         payment = till.pay(a_card_body("12.68"))
         payment_sweep.run(payment.deadline)
         stuck = kept(payment.id)

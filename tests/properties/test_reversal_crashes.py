@@ -96,14 +96,12 @@ def settle(name: str) -> None:
 
 @pytest.mark.parametrize("came_back", [True, False], ids=["the client returns", "the client is gone"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_reversal_that_stops_at_any_call_is_done_once_or_not_at_all(
-    case: Case, monkeypatch: pytest.MonkeyPatch, *, came_back: bool
-) -> None:
-    for number in range(1, _calls_of(case, monkeypatch) + 1):
+def test_a_reversal_that_stops_at_any_call_is_done_once_or_not_at_all(case: Case, *, came_back: bool) -> None:
+    for number in range(1, _calls_of(case) + 1):
         for when in ("before", "after"):
             till = a_till()
             payment = a_card_payment(till)
-            with broken(monkeypatch, **case.faults):
+            with broken(**case.faults):
                 with stopping(number, when), suppress(ServiceError):
                     till.give_back(payment, NOW, key=KEY, Amount=case.amount)
                 if came_back:
@@ -135,10 +133,10 @@ def test_a_sweep_of_reversals_that_stops_at_any_call_is_made_good_by_the_next(wh
     pytest.fail("the sweep makes more calls than were tried")
 
 
-def test_what_is_reserved_cannot_be_given_back_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reserved_cannot_be_given_back_twice() -> None:
     till = a_till()
     payment = a_card_payment(till)
-    with broken(monkeypatch, reverse=failing(AnswerLostError())):
+    with broken(reverse=failing(AnswerLostError())):
         pending = till.give_back(payment, key=KEY)
     original = stored_transaction(payment.id)
 
@@ -150,11 +148,11 @@ def test_what_is_reserved_cannot_be_given_back_twice(monkeypatch: pytest.MonkeyP
     assert refused.value.error is ErrorCode.EXCEEDS_REMAINDER
 
 
-def test_what_the_acquirer_refuses_to_give_back_remains(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_acquirer_refuses_to_give_back_remains() -> None:
     till = a_till()
     payment = a_card_payment(till)
     declined = till.give_back(payment, Amount="5.05")
-    with broken(monkeypatch, reverse=failing(UnreachableError())), pytest.raises(ServiceError) as refused:
+    with broken(reverse=failing(UnreachableError())), pytest.raises(ServiceError) as refused:
         till.give_back(payment, key=KEY)
     whole = till.give_back(payment)
 
@@ -163,10 +161,10 @@ def test_what_the_acquirer_refuses_to_give_back_remains(monkeypatch: pytest.Monk
     assert (whole.phase, whole.amount_minor) == (Phase.REVERSAL_APPROVED, 1200)
 
 
-def _calls_of(case: Case, monkeypatch: pytest.MonkeyPatch) -> int:
+def _calls_of(case: Case) -> int:
     till = a_till()
     payment = a_card_payment(till)
-    with broken(monkeypatch, **case.faults), counting() as calls, suppress(ServiceError):
+    with broken(**case.faults), counting() as calls, suppress(ServiceError):
         till.give_back(payment, key=KEY, Amount=case.amount)
     assert len(calls) >= 3
     return len(calls)

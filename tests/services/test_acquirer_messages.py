@@ -39,8 +39,8 @@ PARTIAL = AcquirerAnswer(10, "Approved for less")
 
 
 @pytest.fixture
-def host(monkeypatch: Patch) -> Iterator[Host]:
-    with without_inquiries(monkeypatch) as host:
+def host() -> Iterator[Host]:
+    with without_inquiries() as host:
         yield host
 
 
@@ -53,8 +53,8 @@ def stored(transaction: Transaction) -> Transaction:
     return stored_transaction(transaction.id)
 
 
-def lose(till: Till, patch: Patch, answer: Any = LOST) -> Transaction:
-    with broken(patch, authorize=answer):
+def lose(till: Till, answer: Any = LOST) -> Transaction:
+    with broken(authorize=answer):
         return till.pay(a_card_body())
 
 
@@ -102,8 +102,8 @@ def test_the_numbers_of_new_tables_are_not_those_of_the_tables_before(host: Host
     assert [request.message and request.message.trace.stan for request in host.purchases] == [999_998, 1]
 
 
-def test_an_unknown_payment_is_cancelled_by_the_next_sweep(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payment = lose(till, monkeypatch)
+def test_an_unknown_payment_is_cancelled_by_the_next_sweep(till: Till, host: Host) -> None:
+    payment = lose(till)
     assert payment.phase is Phase.UNKNOWN
 
     payment_sweep.run(NOW + SECOND)
@@ -117,15 +117,15 @@ def test_an_unknown_payment_is_cancelled_by_the_next_sweep(till: Till, host: Hos
     assert not is_due(payment.id, NOW + 60 * MINUTE)
 
 
-def test_a_look_at_an_unknown_payment_cancels_it(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payment = lose(till, monkeypatch)
+def test_a_look_at_an_unknown_payment_cancels_it(till: Till, host: Host) -> None:
+    payment = lose(till)
 
     assert till.look(payment.id, NOW + SECOND).phase is Phase.AUTO_CANCELLED
     assert len(host.advices) == 1
 
 
-def test_an_answer_that_cannot_be_used_is_the_reason_of_the_advice(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payment = lose(till, monkeypatch, UNUSABLE)
+def test_an_answer_that_cannot_be_used_is_the_reason_of_the_advice(till: Till, host: Host) -> None:
+    payment = lose(till, UNUSABLE)
     assert payment.phase is Phase.UNKNOWN
     payment_sweep.run(NOW + SECOND)
 
@@ -133,10 +133,10 @@ def test_an_answer_that_cannot_be_used_is_the_reason_of_the_advice(till: Till, h
     assert stored(payment).phase is Phase.AUTO_CANCELLED
 
 
-def test_an_advice_is_repeated_each_minute_until_it_is_acknowledged(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payment = lose(till, monkeypatch)
+def test_an_advice_is_repeated_each_minute_until_it_is_acknowledged(till: Till, host: Host) -> None:
+    payment = lose(till)
     far = NOW + 3 * 24 * 60 * MINUTE  # past the Deadline
-    with broken(monkeypatch, reverse=recording(host, LOST)):
+    with broken(reverse=recording(host, LOST)):
         for at in (*(NOW + minute * MINUTE for minute in range(1, 6)), far):
             payment_sweep.run(at)
             assert stored(payment).phase is Phase.AUTO_CANCELLING
@@ -149,9 +149,9 @@ def test_an_advice_is_repeated_each_minute_until_it_is_acknowledged(till: Till, 
     assert stored(payment).phase is Phase.AUTO_CANCELLED
 
 
-def test_a_silent_host_gets_every_advice_each_minute(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payments = [lose(till, monkeypatch) for _ in range(OPENS_AFTER + 1)]
-    with broken(monkeypatch, reverse=recording(host, LOST)), threads(1):
+def test_a_silent_host_gets_every_advice_each_minute(till: Till, host: Host) -> None:
+    payments = [lose(till) for _ in range(OPENS_AFTER + 1)]
+    with broken(reverse=recording(host, LOST)), threads(1):
         for minutes in (1, 2):
             host.reversals.clear()
             swept = payment_sweep.run(NOW + minutes * MINUTE)
@@ -170,9 +170,9 @@ def recording(host: Host, then: Any) -> Any:
     return reverse
 
 
-def test_a_payment_of_a_dead_process_is_cancelled_in_ninety_seconds(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_payment_of_a_dead_process_is_cancelled_in_ninety_seconds(till: Till, host: Host) -> None:
     body = a_card_body()
-    with broken(monkeypatch, authorize=failing(StoppedError())), pytest.raises(StoppedError):
+    with broken(authorize=failing(StoppedError())), pytest.raises(StoppedError):
         till.pay(body)
 
     payment_sweep.run(NOW + 20 * SECOND)
@@ -185,16 +185,14 @@ def test_a_payment_of_a_dead_process_is_cancelled_in_ninety_seconds(till: Till, 
 
 
 @pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), PARTIAL])
-def test_an_answer_after_the_advice_changes_nothing(
-    answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_an_answer_after_the_advice_changes_nothing(answer: AcquirerAnswer, till: Till, host: Host) -> None:
     body = a_card_body()
 
     def late(*_: object) -> AcquirerAnswer:
         payment_sweep.run(NOW + 30 * SECOND)
         return answer
 
-    with broken(monkeypatch, authorize=late):
+    with broken(authorize=late):
         payment = till.pay(body)
 
     assert payment.phase is Phase.AUTO_CANCELLED
@@ -203,7 +201,7 @@ def test_an_answer_after_the_advice_changes_nothing(
 
 @pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(51, "Insufficient funds"), PARTIAL])
 def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
-    answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
+    answer: AcquirerAnswer, till: Till, host: Host
 ) -> None:
     host.to_advices = LOST
 
@@ -211,7 +209,7 @@ def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
         payment_sweep.run(NOW + 30 * SECOND)
         return answer
 
-    with broken(monkeypatch, authorize=late):
+    with broken(authorize=late):
         payment = till.pay(a_card_body())
 
     assert payment.phase is Phase.AUTO_CANCELLING
@@ -219,9 +217,7 @@ def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
 
 
 @pytest.mark.parametrize("answer", [AcquirerAnswer(51, "Insufficient funds"), AcquirerAnswer(68, "Too late")])
-def test_a_late_decline_of_a_return_does_not_end_its_advice(
-    answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_a_late_decline_of_a_return_does_not_end_its_advice(answer: AcquirerAnswer, till: Till, host: Host) -> None:
     payment = till.pay(a_card_body())
     asked: list[ReversalRequest] = []
 
@@ -232,7 +228,7 @@ def test_a_late_decline_of_a_return_does_not_end_its_advice(
         payment_sweep.run(NOW + 30 * SECOND)
         return answer
 
-    with broken(monkeypatch, reverse=late):
+    with broken(reverse=late):
         returned = till.give_back(payment)
     assert stored(returned).phase is Phase.AUTO_CANCELLING
 
@@ -241,31 +237,31 @@ def test_a_late_decline_of_a_return_does_not_end_its_advice(
     assert [advice.is_repeat for advice in host.advices if advice.original == returned.id] == [True]
 
 
-def test_a_late_refusal_of_a_connection_does_not_end_an_advice(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_late_refusal_of_a_connection_does_not_end_an_advice(till: Till, host: Host) -> None:
     host.to_advices = LOST
 
     def late(*_: object) -> AcquirerAnswer:
         payment_sweep.run(NOW + 30 * SECOND)
         raise UnreachableError
 
-    with broken(monkeypatch, authorize=late):
+    with broken(authorize=late):
         payment = till.pay(a_card_body())
 
     assert payment.phase is Phase.AUTO_CANCELLING
     assert len(host.advices) == 1
 
 
-def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payment = lose(till, monkeypatch, lambda *_: PARTIAL)
+def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, host: Host) -> None:
+    payment = lose(till, lambda *_: PARTIAL)
 
     assert (payment.phase, payment.result.code) == (Phase.DECLINED, 10)
     (advice,) = host.advices
     assert (advice.reason, advice.amount_minor) == ("4020", payment.amount_minor)
 
 
-def test_a_partial_approval_with_an_open_reversal_is_unknown(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_partial_approval_with_an_open_reversal_is_unknown(till: Till, host: Host) -> None:
     host.to_advices = LOST
-    payment = lose(till, monkeypatch, lambda *_: PARTIAL)
+    payment = lose(till, lambda *_: PARTIAL)
     assert payment.phase is Phase.AUTO_CANCELLING
 
     host.to_advices = acknowledged
@@ -282,8 +278,8 @@ def test_a_partial_approval_with_an_open_reversal_is_unknown(till: Till, host: H
         (LOST, (Phase.AUTO_CANCELLING, None), (Phase.REJECTED, 68)),
     ],
 )
-def test_a_return_that_is_approved_in_part_gives_nothing_back(  # noqa: PLR0913, PLR0917  the columns of a table
-    to_advices: Any, at_once: Any, at_last: Any, till: Till, host: Host, monkeypatch: Patch
+def test_a_return_that_is_approved_in_part_gives_nothing_back(
+    to_advices: Any, at_once: Any, at_last: Any, till: Till, host: Host
 ) -> None:
     payment = till.pay(a_card_body())
 
@@ -292,7 +288,7 @@ def test_a_return_that_is_approved_in_part_gives_nothing_back(  # noqa: PLR0913,
         answer: AcquirerAnswer = to_advices(request) if request in host.advices else PARTIAL
         return answer
 
-    with broken(monkeypatch, reverse=partly):
+    with broken(reverse=partly):
         returned = till.give_back(payment)
     assert (returned.phase, returned.result.code) == at_once
     assert [advice.original for advice in host.advices] == [returned.id]
@@ -302,7 +298,7 @@ def test_a_return_that_is_approved_in_part_gives_nothing_back(  # noqa: PLR0913,
     assert stored(payment).remaining_minor == payment.amount_minor
 
 
-def test_nobody_repeats_an_advice_that_its_request_still_sends(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_nobody_repeats_an_advice_that_its_request_still_sends(till: Till, host: Host) -> None:
     body = a_card_body()
 
     def looked_at(request: ReversalRequest) -> AcquirerAnswer:
@@ -310,15 +306,15 @@ def test_nobody_repeats_an_advice_that_its_request_still_sends(till: Till, host:
         return acknowledged(request)
 
     host.to_advices = looked_at
-    with broken(monkeypatch, authorize=lambda *_: PARTIAL):
+    with broken(authorize=lambda *_: PARTIAL):
         payment = till.pay(body)
 
     assert payment.phase is Phase.DECLINED
     assert [advice.is_repeat for advice in host.advices] == [False]
 
 
-def test_a_refused_connection_attempts_nothing(till: Till, host: Host, monkeypatch: Patch) -> None:
-    with broken(monkeypatch, authorize=failing(UnreachableError())), pytest.raises(ServiceError) as refused:
+def test_a_refused_connection_attempts_nothing(till: Till, host: Host) -> None:
+    with broken(authorize=failing(UnreachableError())), pytest.raises(ServiceError) as refused:
         till.pay(a_card_body())
 
     payment_sweep.run(NOW + MINUTE)
@@ -327,9 +323,9 @@ def test_a_refused_connection_attempts_nothing(till: Till, host: Host, monkeypat
 
 
 @pytest.mark.parametrize("answer", [LOST, UNUSABLE])
-def test_a_return_without_answer_gives_nothing_back(answer: Any, till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_return_without_answer_gives_nothing_back(answer: Any, till: Till, host: Host) -> None:
     payment = till.pay(a_card_body())
-    with broken(monkeypatch, reverse=answer):
+    with broken(reverse=answer):
         lost = till.give_back(payment)
     assert lost.shown.substate == 505
 
@@ -351,9 +347,9 @@ def test_a_return_without_answer_gives_nothing_back(answer: Any, till: Till, hos
     assert till.give_back(payment, NOW + 3 * MINUTE).phase is Phase.REVERSAL_APPROVED
 
 
-def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, host: Host) -> None:
     payment = till.pay(a_card_body())
-    with broken(monkeypatch, reverse=recording(host, LOST)):
+    with broken(reverse=recording(host, LOST)):
         cancel = till.give_back(payment, ReverseMode=3)
         assert cancel.shown.substate == 503
         payment_sweep.run(payment.deadline + MINUTE)
@@ -372,7 +368,7 @@ def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, hos
     assert first.original_trace == payment.host.trace
 
 
-def test_a_cancel_that_another_sent_is_not_taken_for_one_nobody_did(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_cancel_that_another_sent_is_not_taken_for_one_nobody_did(till: Till, host: Host) -> None:
     payment = till.pay(a_card_body())
     asked: list[ReversalRequest] = []
 
@@ -384,7 +380,7 @@ def test_a_cancel_that_another_sent_is_not_taken_for_one_nobody_did(till: Till, 
         payment_sweep.run(NOW + 30 * SECOND)
         raise UnreachableError
 
-    with broken(monkeypatch, reverse=frozen):
+    with broken(reverse=frozen):
         cancel = till.give_back(payment, ReverseMode=3)
     assert cancel.phase is Phase.CANCELLING
 
@@ -394,16 +390,16 @@ def test_a_cancel_that_another_sent_is_not_taken_for_one_nobody_did(till: Till, 
     assert host.reversals[-1].is_repeat
 
 
-def test_a_cancel_that_somebody_repeated_meanwhile_was_attempted(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_cancel_that_somebody_repeated_meanwhile_was_attempted(till: Till, host: Host) -> None:
     """The process slept; the sweep's advice was carried out, its answer lost; only then no connection came about."""
     payment = till.pay(a_card_body())
 
     def late(*_: object) -> AcquirerAnswer:
-        with broken(monkeypatch, reverse=recording(host, LOST)):
+        with broken(reverse=recording(host, LOST)):
             payment_sweep.run(NOW + 30 * SECOND)
         raise UnreachableError
 
-    with broken(monkeypatch, reverse=late):
+    with broken(reverse=late):
         cancel = till.give_back(payment, ReverseMode=3)
     assert cancel.shown.substate == 503
     payment_sweep.run(NOW + 2 * MINUTE)
@@ -414,15 +410,15 @@ def test_a_cancel_that_somebody_repeated_meanwhile_was_attempted(till: Till, hos
 
 @pytest.mark.parametrize("code", [0, 51, 68])
 @pytest.mark.usefixtures("host")
-def test_a_late_answer_to_a_return_changes_nothing(code: int, till: Till, monkeypatch: Patch) -> None:
+def test_a_late_answer_to_a_return_changes_nothing(code: int, till: Till) -> None:
     payment = till.pay(a_card_body())
 
     def late(request: ReversalRequest, *_: object) -> AcquirerAnswer:
-        with broken(monkeypatch, reverse=LOST):
+        with broken(reverse=LOST):
             payment_sweep.run(NOW + 30 * SECOND)
         return replace(acknowledged(request), code=code)
 
-    with broken(monkeypatch, reverse=late):
+    with broken(reverse=late):
         given = till.give_back(payment)
     assert given.phase is Phase.AUTO_CANCELLING
     payment_sweep.run(NOW + 2 * MINUTE)
@@ -431,17 +427,17 @@ def test_a_late_answer_to_a_return_changes_nothing(code: int, till: Till, monkey
     assert stored(payment).remaining_minor == payment.amount_minor
 
 
-def test_a_return_that_needs_a_pin_says_so(till: Till, monkeypatch: Patch) -> None:
+def test_a_return_that_needs_a_pin_says_so(till: Till) -> None:
     payment = till.pay(a_card_body())
-    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(65, "PIN required", pin_mode=1)):
+    with broken(reverse=lambda *_: AcquirerAnswer(65, "PIN required", pin_mode=1)):
         declined = till.give_back(payment)
 
     assert (declined.phase, stored(declined).result.pin_mode) == (Phase.DECLINED, 1)
 
 
-def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, monkeypatch: Patch) -> None:
+def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host) -> None:
     payment = till.pay(a_card_body())
-    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(12, "Invalid transaction")):
+    with broken(reverse=lambda *_: AcquirerAnswer(12, "Invalid transaction")):
         cancel = till.give_back(payment, ReverseMode=3)
 
     assert cancel.phase is Phase.DECLINED
@@ -450,10 +446,10 @@ def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, mo
 
 
 def test_the_log_names_lost_answers_and_reversals_that_are_outstanding(
-    till: Till, host: Host, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+    till: Till, host: Host, capsys: pytest.CaptureFixture[str]
 ) -> None:
     host.to_advices = LOST
-    payment = lose(till, monkeypatch)
+    payment = lose(till)
     payment_sweep.run(NOW + MINUTE)
 
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -461,11 +457,11 @@ def test_the_log_names_lost_answers_and_reversals_that_are_outstanding(
     assert mine == ["answer_lost", "answer_lost", "reversal_outstanding"]
 
 
-def test_a_linked_card_is_refused_where_no_acquirer_takes_it(till: Till, monkeypatch: Patch) -> None:
+def test_a_linked_card_is_refused_where_no_acquirer_takes_it(till: Till) -> None:
     no_kind: Any = frozenset({InputType.CHIP})
     link = till.link()
     body = a_card_body(basic={"InputType": 5}, Card={"CardInputMode": 2, "LinkedCardId": link.id})
-    with broken(monkeypatch, takes=no_kind), pytest.raises(ServiceError) as refused:
+    with broken(takes=no_kind), pytest.raises(ServiceError) as refused:
         till.pay(body)
 
     assert refused.value.error is ErrorCode.KIND_NOT_SUPPORTED

@@ -12,11 +12,11 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import authentication, passwords
 from chalicelib.services.authentication import caller_of
-from chalicelib.settings import settings
 from chalicelib.store import agents
 from chalicelib.store.table import commit, update
 from tests.support.accounts import PASSWORD, a_session, an_account, basic, refusal_of
 from tests.support.cost import store_calls
+from tests.support.giving import environment
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 WRONG = "not-the-password"
@@ -106,17 +106,14 @@ def test_a_password_under_weaker_parameters_is_hashed_anew_when_it_is_used() -> 
     assert refusal_of(account.basic, NOW) is None
 
 
-def test_a_scheme_the_stage_does_not_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheme_the_stage_does_not_list_is_refused() -> None:
     account = an_account()
     authorizations = [account.basic, account.jwt(), f"Session {a_session(account, NOW)}"]
 
-    with monkeypatch.context() as patch:
-        patch.setenv("AUTH_SCHEMES", "Basic")
-        settings.cache_clear()
+    with environment(AUTH_SCHEMES="Basic"):
         refusals = [refusal_of(authorization, NOW) for authorization in [*authorizations, "Digest x"]]
         with pytest.raises(ServiceError, match="Enabled: Basic"):
             caller_of(authorizations[1], NOW)
-    settings.cache_clear()
 
     assert refusals == [None, *[ErrorCode.SCHEME_DISABLED] * 3]
 

@@ -53,7 +53,7 @@ def test_sweeps_and_looks_at_once_cancel_each_lost_payment_once(running: Running
     running.now = start
     payments = [till.pay(a_card_body("12.67"), start) for _ in range(12)]
     running.bank.hooks.append(faults.times(6, faults.lost(), "042"))
-    lane_runner.memory.cache_clear()
+    lane_runner.memory().clear()
 
     with ThreadPoolExecutor(12) as pool:
         for minutes in (1, 2, 3, 4):

@@ -11,10 +11,10 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.services import account_configuration
 from chalicelib.services.caller_check import admit
-from chalicelib.settings import settings
 from chalicelib.store import agents, merchants
 from tests.support.accounts import Account, a_stored_merchant, an_account, block
 from tests.support.cost import store_calls
+from tests.support.giving import environment
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 NOBODY = 999_999_999
@@ -160,13 +160,10 @@ def test_a_call_that_is_refused_does_not_count() -> None:
     assert _ask(account, CurrentAccountID=account.agent.id).id == account.agent.id
 
 
-def test_a_stage_may_let_everybody_ask_whenever_they_like(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_may_let_everybody_ask_whenever_they_like() -> None:
     account = an_account()
 
-    with monkeypatch.context() as patch:
-        patch.setenv("AUTH_ACCOUNT_SECONDS", "0")
-        settings.cache_clear()
+    with environment(AUTH_ACCOUNT_SECONDS="0"):
         answers = [_ask(account) for _ in range(3)]
-    settings.cache_clear()
 
     assert len(answers) == 3

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -23,7 +22,7 @@ from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
-from chalicelib.services import deliveries, lane_runner
+from chalicelib.services import deliveries
 from chalicelib.services.lane_runner import OPENS_AFTER, Swept
 from chalicelib.store import due_index, events
 from chalicelib.store import webhooks as webhooks_store
@@ -34,6 +33,7 @@ from infra.stack import resources
 from tests.support import events as support_events
 from tests.support.accounts import a_stored_merchant
 from tests.support.events import a_stored_event, a_stored_hook, as_stored
+from tests.support.giving import Give
 from tests.support.receivers import Receiver, a_receiver
 
 LONG_AGO = timedelta(days=9)
@@ -76,9 +76,9 @@ def due(*queues: str) -> list[str]:
 class Clock:
     """The time that the services see."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, give: Give) -> None:
         self.ahead = timedelta()
-        monkeypatch.setattr("chalicelib.clock.now", lambda: self.now)
+        give(now=lambda: self.now)
 
     @property
     def now(self) -> datetime:
@@ -91,8 +91,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+def clock(give: Give) -> Clock:
+    return Clock(give)
 
 
 @pytest.fixture
@@ -187,11 +187,11 @@ def test_an_event_stored_an_hour_after_its_time_is_found(merchant: int, receiver
 
 
 def test_a_run_that_cannot_begin_every_event_sends_some_and_the_next_goes_on(
-    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch, give: Give
 ) -> None:
     made = [a_stored_event(merchant, datetime.now(UTC) + timedelta(milliseconds=number)).id for number in range(6)]
     ticks = itertools.count()
-    monkeypatch.setattr(lane_runner, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    give(elapsed=lambda: float(next(ticks)))
     monkeypatch.setattr(deliveries, "THREADS", 1)
     clock.ahead = timedelta(seconds=15)
 

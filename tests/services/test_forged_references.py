@@ -29,25 +29,25 @@ def guessed(payment: Transaction) -> str:
     return str(uuid.uuid5(uuid.UUID(payment.id), "auto-cancel")).upper()
 
 
-def test_an_approved_payment_is_not_taken_for_the_acknowledgement_of_a_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_approved_payment_is_not_taken_for_the_acknowledgement_of_a_cancel() -> None:
     till, attacker = a_till(), a_till()
     payment = unknown(till)
     forged = [guessed(payment), derived_guid("auto-cancel", payment.id), payment.auto_cancel_id or ""]
     for reference in forged:
         attacker.pay(a_card_body("12.68", STEADY, basic={"ID": reference}))
 
-    with broken(monkeypatch, inquire=LOST):
+    with broken(inquire=LOST):
         payment_sweep.run(payment.deadline)
 
     assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING or not is_charged(payment.id)
 
 
-def test_what_was_reserved_by_a_guessed_reference_does_not_stop_the_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_reserved_by_a_guessed_reference_does_not_stop_the_cancel() -> None:
     till, attacker = a_till(), a_till()
     payment = unknown(till)
     attacker.pay(a_card_body("12.68", STEADY, basic={"ID": guessed(payment)}))
 
-    with broken(monkeypatch, inquire=LOST):
+    with broken(inquire=LOST):
         payment_sweep.run(payment.deadline)
 
     assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLED
@@ -79,37 +79,37 @@ def test_the_reference_of_a_cancel_is_random_and_stored_with_the_payment() -> No
 @pytest.mark.parametrize(
     "answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268))]
 )
-def test_an_approval_of_another_acknowledges_no_cancel(answer: AcquirerAnswer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_approval_of_another_acknowledges_no_cancel(answer: AcquirerAnswer) -> None:
     payment = unknown(a_till())
-    with broken(monkeypatch, inquire=LOST, reverse=lambda *_: answer):
+    with broken(inquire=LOST, reverse=lambda *_: answer):
         payment_sweep.run(payment.deadline)
 
     assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING
 
 
-def test_an_approval_of_another_amount_acknowledges_no_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_approval_of_another_amount_acknowledges_no_cancel() -> None:
     payment = unknown(a_till())
     partly = AcquirerAnswer(0, "Approved", reverses=Reversed(payment.id, 1))
-    with broken(monkeypatch, inquire=LOST, reverse=lambda *_: partly):
+    with broken(inquire=LOST, reverse=lambda *_: partly):
         payment_sweep.run(payment.deadline)
 
     assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING
 
 
-def test_an_approval_of_anything_else_is_no_answer_to_a_return(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_approval_of_anything_else_is_no_answer_to_a_return() -> None:
     till = a_till()
     payment = till.pay(a_card_body("12.30"))
-    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(0, "Approved")):
+    with broken(reverse=lambda *_: AcquirerAnswer(0, "Approved")):
         reversal = till.give_back(payment)
 
     assert reversal.phase is Phase.RETURNING
     assert stored_transaction(payment.id).refunded_minor == 0
 
 
-def test_an_answer_about_a_reversal_decides_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_about_a_reversal_decides_no_payment() -> None:
     payment = unknown(a_till())
     about_a_reversal = AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268))
-    with broken(monkeypatch, inquire=lambda *_: about_a_reversal):
+    with broken(inquire=lambda *_: about_a_reversal):
         payment_sweep.run(NOW + 3 * MINUTE)
 
     assert stored_transaction(payment.id).phase is Phase.UNKNOWN

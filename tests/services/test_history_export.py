@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
@@ -16,7 +17,6 @@ from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import CardDetails, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import files
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
@@ -430,11 +430,11 @@ def size_of(value: Mapping[str, Any]) -> int:
 
 def test_a_bucket_out_of_reach_is_an_outage(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
-    files._client.cache_clear()  # noqa: SLF001  the client is made anew
+    outside.forget()
     try:
         with pytest.raises(ServiceError) as outage:
             rows(books)
     finally:
-        files._client.cache_clear()  # noqa: SLF001
+        outside.forget()
 
     assert outage.value.error is ErrorCode.STORE_UNAVAILABLE

@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -19,6 +18,7 @@ from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
 from chalicelib.store.table import UnreadableError
 from tests.support.acquirers import LONG_AGO
+from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError
 
 SECONDS = 10  # more than any of this takes
@@ -154,9 +154,9 @@ def test_an_entry_that_another_process_has_is_no_try() -> None:
     assert tried == ["dead0", "dead1", "dead2", "dead3"]
 
 
-def test_when_the_time_is_over_nothing_begins_and_what_began_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_the_time_is_over_nothing_begins_and_what_began_is_waited_for(give: Give) -> None:
     begun: list[str] = []
-    monkeypatch.setattr(lane_runner, "time", SimpleNamespace(monotonic=lambda: SECONDS if len(begun) >= 6 else 0))
+    give(elapsed=lambda: SECONDS if len(begun) >= 6 else 0)
 
     def work(entry: Due) -> bool | None:
         begun.append(entry.id)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain import message_limits as limits
 from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
@@ -22,12 +23,12 @@ from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
 from chalicelib.services import lane_runner, outbox, receipts
 from chalicelib.services.receipts import receipts_for
-from chalicelib.settings import settings
 from chalicelib.store import merchants, message_limits, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import commit, encode, put_new
 from infra.operator import payer_records
 from tests.support.builders import a_merchant, a_terminal, an_email
+from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError, failing, hooked
 from tests.support.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
 from tests.support.stored import stored_record, stored_transaction
@@ -69,7 +70,7 @@ def wanted(payment: Transaction, **receipt: Any) -> Transaction:
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def broken(give: Give) -> list[str]:
     """Addresses e-mail to which fails, in a way that can be mended."""
     addresses: list[str] = []
     really = mail.send
@@ -80,7 +81,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise NotSentError(reason)
         return really(message, to)
 
-    monkeypatch.setattr(mail, "send", send)
+    give(send_mail=send)
     return addresses
 
 
@@ -88,10 +89,10 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("MAIL_FROM")
     monkeypatch.delenv("SMS_SENDER")
-    settings.cache_clear()
+    outside.forget()
     yield
     monkeypatch.undo()
-    settings.cache_clear()
+    outside.forget()
 
 
 @pytest.mark.usefixtures("engine")
@@ -193,8 +194,8 @@ def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> N
 
 
 @pytest.mark.usefixtures("engine")
-def test_an_entry_that_kills_its_holders_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_runner, "time", SimpleNamespace(monotonic=lambda: 0.0))
+def test_an_entry_that_kills_its_holders_is_given_up_too(give: Give) -> None:
+    give(elapsed=lambda: 0.0)
     entry = kept(an_entry(retries=1))
     now = when_due(entry)
     for _ in range(2):
@@ -221,14 +222,14 @@ def test_a_stage_without_a_sender_gives_up_and_logs(channel: str, to: str, capsy
 
 @pytest.mark.usefixtures("engine")
 def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
     entry = kept(an_entry())
 
     def explode(*_: object) -> str:
         raise ZeroDivisionError(entry.to[0])
 
-    monkeypatch.setattr(mail, "send", explode)
+    give(send_mail=explode)
     send_new([now_kept(entry)], entry.created_at)
     log = capsys.readouterr().out
 
@@ -250,18 +251,18 @@ def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("engine")
-def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(give: Give) -> None:
     now = datetime.now(UTC)
     entries = [kept(an_entry(created_at=now)) for _ in range(4)]
     clock = [0.0]
-    monkeypatch.setattr(outbox, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    give(elapsed=lambda: clock[0])
     really = mail.send
 
     def slow(message: Outbox, to: str) -> str:
         clock[0] += outbox.SECONDS * 0.7
         return really(message, to)
 
-    monkeypatch.setattr(mail, "send", slow)
+    give(send_mail=slow)
     assert outbox.deliver([(entry.id, encode(now_kept(entry))) for entry in entries]) == []
     assert [len(mails(entry.to[0])) for entry in entries] == [1, 1, 0, 0]
     assert [now_kept(entry).due_at for entry in entries[2:]] == [now + timedelta(minutes=1)] * 2
@@ -273,17 +274,17 @@ def test_an_address_whose_turn_comes_after_the_time_is_left_to_the_next_attempt(
     share: float,
     sent: list[int],
     reason: str | None,
-    monkeypatch: pytest.MonkeyPatch,
+    give: Give,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     entry, clock, really = kept(an_entry(to=(an_email(), an_email()))), [0.0], mail.send
-    monkeypatch.setattr(outbox, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    give(elapsed=lambda: clock[0])
 
     def slow(message: Outbox, to: str) -> str:
         clock[0] += outbox.SECONDS * share
         return really(message, to)
 
-    monkeypatch.setattr(mail, "send", slow)
+    give(send_mail=slow)
     outbox.send_new(now_kept(entry), entry.created_at, outbox.SECONDS)
 
     assert [len(mails(address)) for address in entry.to] == sent
@@ -325,7 +326,7 @@ def test_a_sweep_begins_with_the_longest_due_and_says_how_far_behind_it_is(monke
 
 
 @pytest.mark.usefixtures("engine")
-def test_short_messages_do_not_wait_for_the_mails_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_messages_do_not_wait_for_the_mails_before_them(monkeypatch: pytest.MonkeyPatch, give: Give) -> None:
     moment = a_moment()
     kept(an_entry(created_at=moment))
     message = kept(an_entry(created_at=moment + timedelta(seconds=30), channel=SMS, to=("+27829870008",)))
@@ -339,7 +340,7 @@ def test_short_messages_do_not_wait_for_the_mails_before_them(monkeypatch: pytes
         is_sent.set()
         return "id"
 
-    monkeypatch.setattr(mail, "send", send)
+    give(send_mail=send)
     monkeypatch.setattr(sms, "send", text)
     outbox.sweep(moment + timedelta(minutes=2))
 

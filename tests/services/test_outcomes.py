@@ -45,7 +45,7 @@ def test_a_payment_is_kept_before_the_acquirer_is_asked_and_finished_after() -> 
     assert payment.phase is Phase.APPROVED
 
 
-def test_the_acquirer_is_asked_within_20_seconds_under_our_id(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_acquirer_is_asked_within_20_seconds_under_our_id() -> None:
     asked = []
 
     def note(request: Any, within_s: float) -> AcquirerAnswer:
@@ -53,7 +53,7 @@ def test_the_acquirer_is_asked_within_20_seconds_under_our_id(monkeypatch: pytes
         return AcquirerAnswer(0, "Approved")
 
     till = a_till()
-    with broken(monkeypatch, authorize=note):
+    with broken(authorize=note):
         wishes = {"ExternalTerminalID": "E1", "AllowSwipeOverChip": True, "AdditionalAcquiringFields": "fields"}
         payment = till.pay(a_card_body(AcqTran=wishes | {"SingleStepAuthMode": False}))
 
@@ -159,23 +159,23 @@ def test_nothing_of_the_card_but_its_face_is_in_the_record() -> None:
     assert payment.card.masked == "411111******1111"
 
 
-def test_while_it_runs_the_same_id_is_in_progress_and_then_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_it_runs_the_same_id_is_in_progress_and_then_unknown() -> None:
     till = a_till()
     body = a_card_body()
-    with broken(monkeypatch, authorize=failing(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+    with broken(authorize=failing(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
         till.submit(body)
 
     refused = refusal(till, body, NOW + 29 * SECOND)
     assert (refused.error, refuse(refused).headers["Retry-After"]) == (ErrorCode.IN_PROGRESS, "1")
-    with broken(monkeypatch, inquire=LOST):
+    with broken(inquire=LOST):
         payment, replayed = till.submit(body, NOW + 31 * SECOND)
     assert (payment.phase, replayed) == (Phase.UNKNOWN, True)
 
 
-def test_without_a_connection_nothing_was_attempted_and_the_id_says_so_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_connection_nothing_was_attempted_and_the_id_says_so_again() -> None:
     till = a_till()
     body = a_card_body()
-    with broken(monkeypatch, authorize=failing(UnreachableError())):
+    with broken(authorize=failing(UnreachableError())):
         first = refusal(till, body)
 
     again = refusal(till, body, NOW + MINUTE)
@@ -188,7 +188,7 @@ def test_without_a_connection_nothing_was_attempted_and_the_id_says_so_again(mon
     assert till.counted() == (1, 0)
 
 
-def test_a_return_that_the_sweep_requested_is_not_taken_for_one_nobody_did(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_return_that_the_sweep_requested_is_not_taken_for_one_nobody_did() -> None:
     till = a_till()
     payment = till.pay(a_card_body())
     asked = []
@@ -201,7 +201,7 @@ def test_a_return_that_the_sweep_requested_is_not_taken_for_one_nobody_did(monke
         payment_sweep.run(NOW + 3 * MINUTE)
         raise UnreachableError
 
-    with broken(monkeypatch, reverse=frozen):
+    with broken(reverse=frozen):
         returned = till.give_back(payment)
     assert returned.phase is Phase.RETURNING
 
@@ -212,11 +212,9 @@ def test_a_return_that_the_sweep_requested_is_not_taken_for_one_nobody_did(monke
     assert books.reversed_minor == after.refunded_minor == payment.amount_minor
 
 
-def test_a_return_that_never_arrived_is_requested_again_after_the_quiet_time_and_not_close_to_its_deadline(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_return_that_never_arrived_is_requested_again_after_the_quiet_time_and_not_close_to_its_deadline() -> None:
     till = a_till()
-    with broken(monkeypatch, reverse=LOST):
+    with broken(reverse=LOST):
         returned = till.give_back(till.pay(a_card_body()))
     asked = []
 
@@ -224,7 +222,7 @@ def test_a_return_that_never_arrived_is_requested_again_after_the_quiet_time_and
         asked.append(request)
         raise AnswerLostError
 
-    with broken(monkeypatch, reverse=lost):
+    with broken(reverse=lost):
         counts = []
         for at in (NOW + 80 * SECOND, NOW + 91 * SECOND, returned.deadline - 89 * SECOND):
             outcomes.refresh(stored_transaction(returned.id), at)
@@ -234,9 +232,9 @@ def test_a_return_that_never_arrived_is_requested_again_after_the_quiet_time_and
 
 
 def test_a_defect_of_an_adapter_is_an_answer_lost_and_its_message_is_not_logged(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with broken(monkeypatch, authorize=failing(RuntimeError(f"no route for {PAN}"))):
+    with broken(authorize=failing(RuntimeError(f"no route for {PAN}"))):
         payment = a_till().pay(a_card_body())
 
     printed = capsys.readouterr().out
@@ -245,7 +243,7 @@ def test_a_defect_of_an_adapter_is_an_answer_lost_and_its_message_is_not_logged(
     assert PAN not in printed
 
 
-def test_a_look_asks_the_acquirer_at_most_once_in_a_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_asks_the_acquirer_at_most_once_in_a_few_seconds() -> None:
     asked = []
 
     def nothing(reference: str, _: float) -> None:
@@ -253,7 +251,7 @@ def test_a_look_asks_the_acquirer_at_most_once_in_a_few_seconds(monkeypatch: pyt
 
     till = a_till()
     payment = till.pay(a_card_body(12.69))
-    with broken(monkeypatch, inquire=nothing):
+    with broken(inquire=nothing):
         for second in (1, 2, 3, 4, 5, 6.5, 8, 10, 11.6):
             till.look(payment.id, NOW + second * SECOND)
 
@@ -269,13 +267,13 @@ def test_a_look_finishes_a_payment_whose_answer_was_lost() -> None:
     assert till.counted() == (1, 1268)
 
 
-def test_what_is_being_sent_is_not_inquired_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_being_sent_is_not_inquired_about() -> None:
     till = a_till()
     body = a_card_body()
-    with broken(monkeypatch, authorize=failing(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+    with broken(authorize=failing(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
         till.submit(body)
 
-    with broken(monkeypatch, inquire=failing(AssertionError())):
+    with broken(inquire=failing(AssertionError())):
         assert till.look(body["BasicTran"]["ID"], NOW + 10 * SECOND).phase is Phase.SENT
 
 
@@ -299,7 +297,7 @@ def test_what_is_taken_for_lost_can_no_more_be_authorized() -> None:
     assert entry.code == 68
 
 
-def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid() -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.69))
     approved = partial(steps.with_answer, answer=AcquirerAnswer(0, "Approved"))
@@ -309,17 +307,17 @@ def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: 
         outcomes.advance(payment, approved, NOW)
         return Sandbox().reverse(request, within_s)
 
-    with broken(monkeypatch, reverse=arrives_now):
+    with broken(reverse=arrives_now):
         seen = till.look(payment.id, NOW + 2 * MINUTE)
 
     assert seen == kept(payment.id)
     assert (seen.phase, seen.result.code, till.counted()) == (Phase.REJECTED, 91, (1, 0))
 
 
-def test_a_payment_reversed_as_lost_is_reversed_until_that_is_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payment_reversed_as_lost_is_reversed_until_that_is_acknowledged() -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.69))
-    with broken(monkeypatch, reverse=LOST):
+    with broken(reverse=LOST):
         assert till.look(payment.id, NOW + 2 * MINUTE).phase is Phase.AUTO_CANCELLING
 
     rejected = till.look(payment.id, NOW + 3 * MINUTE)
@@ -327,12 +325,12 @@ def test_a_payment_reversed_as_lost_is_reversed_until_that_is_acknowledged(monke
     assert not is_charged(payment.id)
 
 
-def test_a_partial_approval_that_an_inquiry_finds_is_reversed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partial_approval_that_an_inquiry_finds_is_reversed() -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.68))
     assert is_charged(payment.id)
 
-    with broken(monkeypatch, inquire=lambda *_: AcquirerAnswer(10, "Approved for less")):
+    with broken(inquire=lambda *_: AcquirerAnswer(10, "Approved for less")):
         seen = till.look(payment.id, NOW + MINUTE)
     assert (seen, seen.phase) == (kept(payment.id), Phase.AUTO_CANCELLED)
     assert not is_charged(payment.id)

@@ -10,12 +10,12 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain import message_limits, steps
 from chalicelib.domain.events import Kind, partition_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import acquirers
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.services.acquirer_calls import Calls
 from chalicelib.services.lane_runner import OPENS_AFTER
@@ -257,7 +257,7 @@ def test_an_idle_run_reads_each_lane_once() -> None:
     with counting() as calls:
         payment_sweep.run(DUE)
 
-    lanes = 1 + len(acquirers.KNOWN)  # of what needs no acquirer, and of each acquirer
+    lanes = 1 + len(outside.current.acquirers)  # of what needs no acquirer, and of each acquirer
     assert calls == ["Query"] * lanes
 
 

@@ -36,10 +36,10 @@ def counted(payment: Transaction) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("minutes", [1, 3, 20])
-def test_while_the_outcome_is_unknown_the_request_is_repeated(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
+def test_while_the_outcome_is_unknown_the_request_is_repeated(minutes: int) -> None:
     till = a_till()
     payment = paid(till)
-    with broken(monkeypatch, reverse=LOST, inquire=LOST):
+    with broken(reverse=LOST, inquire=LOST):
         first = till.give_back(payment, NOW, Amount="40")
         again = till.give_back(payment, NOW + minutes * MINUTE, Amount="40")
 
@@ -52,13 +52,13 @@ def test_while_the_outcome_is_unknown_the_request_is_repeated(monkeypatch: pytes
 @pytest.mark.parametrize("fault", [AnswerLostError(), UnusableAnswerError()], ids=repr)
 @pytest.mark.parametrize("mode", [ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP])
 def test_a_repeat_right_after_a_lost_answer_is_told_that_the_outcome_is_unknown(
-    monkeypatch: pytest.MonkeyPatch, own: str | None, fault: Exception, mode: ReverseMode
+    own: str | None, fault: Exception, mode: ReverseMode
 ) -> None:
     till = a_till()
     payment = paid(till)
     name = {own: "2026-03-14T11:00:00" if own == "ClientDateTime" else a_guid()} if own else {}
     seconds = (0, 0, 1, 29)
-    with broken(monkeypatch, reverse=failing(fault), inquire=LOST):
+    with broken(reverse=failing(fault), inquire=LOST):
         first, *again = (till.give_back(payment, NOW + s * SECOND, ReverseMode=int(mode), **name) for s in seconds)
 
     assert {one.id for one in again} == {first.id}
@@ -66,7 +66,7 @@ def test_a_repeat_right_after_a_lost_answer_is_told_that_the_outcome_is_unknown(
     assert counted(payment) == (10000, 1)
 
 
-def test_while_its_first_request_runs_a_reversal_is_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_its_first_request_runs_a_reversal_is_in_progress() -> None:
     till, refused = a_till(), list[ErrorCode]()
     payment = paid(till)
 
@@ -76,7 +76,7 @@ def test_while_its_first_request_runs_a_reversal_is_in_progress(monkeypatch: pyt
         refused.append(error.value.error)
         raise AnswerLostError
 
-    with broken(monkeypatch, reverse=repeat):
+    with broken(reverse=repeat):
         till.give_back(payment, NOW, key="R-1")
 
     assert refused == [ErrorCode.IN_PROGRESS]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.gateways import acquirers
 from chalicelib.settings import iso8583, settings
 from chalicelib.settings.iso8583 import Host, usual
@@ -25,11 +26,9 @@ COMPLETE = {
 
 @pytest.fixture(autouse=True)
 def read_again() -> Iterator[None]:
-    settings.cache_clear()
-    acquirers.named.cache_clear()
+    outside.forget()
     yield
-    settings.cache_clear()
-    acquirers.named.cache_clear()
+    outside.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +52,7 @@ def start(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> Host:
         monkeypatch.delenv(name, raising=False)
     for name, value in {**COMPLETE, **changes}.items():
         monkeypatch.delenv(name, raising=False) if value is None else monkeypatch.setenv(name, value)
-    settings.cache_clear()
+    outside.forget()
     host = settings().iso8583
     assert host is not None
     return host

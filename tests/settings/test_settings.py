@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.settings import ORIGIN, Partner, settings
 from infra.stack import resources
@@ -15,15 +16,15 @@ from tests.support.origins import allowed
 
 @pytest.fixture(autouse=True)
 def read_again() -> Iterator[None]:
-    settings.cache_clear()
+    outside.forget()
     yield
-    settings.cache_clear()
+    outside.forget()
 
 
 def partners(monkeypatch: pytest.MonkeyPatch, registry: Any, stage: str = "dev") -> dict[str, Partner]:
     monkeypatch.setenv("STAGE", stage)
     monkeypatch.setenv("PARTNERS", registry if isinstance(registry, str) else json.dumps(registry))
-    settings.cache_clear()
+    outside.forget()
     return dict(settings().partners)
 
 
@@ -259,7 +260,7 @@ def test_a_sender_of_e_mails_may_have_a_name(monkeypatch: pytest.MonkeyPatch, te
 def test_a_number_out_of_its_range_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, wrong: list[str]) -> None:
     for text in wrong:
         monkeypatch.setenv(name, text)
-        settings.cache_clear()
+        outside.forget()
         with pytest.raises(SystemExit, match=f"{name} is .*; it is a number from 0 to"):
             settings()
 
@@ -269,7 +270,7 @@ def test_a_number_may_be_the_least_and_the_most_of_its_range(monkeypatch: pytest
     for seconds, milliseconds in (("", ""), ("0", "0"), ("86400", "29000")):
         monkeypatch.setenv("AUTH_ACCOUNT_SECONDS", seconds)
         monkeypatch.setenv("SANDBOX_LATENCY_MS", milliseconds)
-        settings.cache_clear()
+        outside.forget()
         read.append((settings().auth_account_seconds, settings().sandbox_latency_ms))
 
     assert read == [(600, 0), (0, 0), (86_400, 29_000)]

@@ -16,16 +16,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from unittest.mock import patch
 
-from chalicelib import clock, log
+from chalicelib import log, outside
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
 from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain import history_page
 from chalicelib.domain.outbox import Outbox
-from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
+from chalicelib.gateways import acquirers, https, secrets
 from chalicelib.services import deliveries, lane_runner, passwords
-from chalicelib.settings import settings
 from chalicelib.store import table
 from infra.demo.partner import PRODUCT
 from infra.local import engines
@@ -60,7 +59,7 @@ class Instance:
         self.is_dead = False
         self.clients: dict[int, Client] = {}
         self.lane_memory: dict[str, int] = {}
-        self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
+        self.secrets = secrets.Remembered(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
 
 class Scenario(Protocol):
@@ -123,19 +122,6 @@ SETTING_UP = random.Random(0)  # noqa: S311  the order of a test, not a secret
 present = _Present()
 
 
-class _OfInstance:
-    """A name in a module that leads to what the instance that runs has."""
-
-    def __init__(self, attribute: str) -> None:
-        self._attribute = attribute
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(getattr(present.instance, self._attribute), name)
-
-    def __call__(self) -> Any:
-        return getattr(present.instance, self._attribute)()
-
-
 def _client(limits: Any) -> Client:
     clients = present.instance.clients
     client = clients.get(id(limits))  # a client keeps its limits, so that no others get their number
@@ -172,12 +158,19 @@ def _deliver(message: Outbox, to: str) -> str:
     return present.scenario.deliver(message, to)
 
 
-def _put_picture(name: str, picture: Any) -> None:
-    present.scenario.keep_picture(name, picture.content)
+class _Files:
+    """The client of the bucket."""
 
+    def put_object(self, *, Key: str, Body: Any, **_: Any) -> None:  # noqa: N803  boto3's names
+        """Store a picture or an export."""
+        if isinstance(Body, bytes):
+            present.scenario.keep_picture(Key, Body)
+        else:
+            present.scenario.files[Key] = Body.read()
 
-def _put_export(name: str, content: Any, _: str) -> None:
-    present.scenario.files[name] = content.read()
+    def generate_presigned_url(self, _: str, *, Params: dict[str, str], **__: Any) -> str:  # noqa: N803
+        """Return the URL of a file."""
+        return f"https://files.example/{Params['Key']}"
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, **_: Any) -> https.Reply:
@@ -212,13 +205,24 @@ def simulated() -> Iterator[None]:
     """Replace the world around the service until the block ends."""
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, {**engines.environment(), **SETTINGS}))
-        settings.cache_clear()
+        stack.enter_context(outside.given(**_given()))
         for target, name, value in _replacements():
             stack.enter_context(patch.object(target, name, value))
-        try:
-            yield
-        finally:
-            settings.cache_clear()
+        yield
+
+
+def _given() -> dict[str, Any]:
+    return {
+        "now": present.clock,
+        "elapsed": present.now,
+        "pause": _sleep,
+        "between": lambda low, high: present.chance().uniform(low, high),
+        "exchange": _exchange,
+        "boto3_client": lambda *_, **__: _Files(),
+        "post": _post,
+        "send_mail": _deliver,
+        "send_sms": _deliver,
+    }
 
 
 def _replacements() -> list[tuple[Any, str, Any]]:
@@ -226,7 +230,6 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         return present.scenario.acquirers[code]
 
     return [
-        (clock, "now", present.clock),
         (time, "time", _time),
         (time, "monotonic", present.now),
         (time, "perf_counter", present.now),
@@ -236,24 +239,17 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (random, "random", _random),
         (random, "uniform", lambda low, high: present.chance().uniform(low, high)),
         (aws_client, "json", Form),
-        (connections, "exchange", _exchange),
         (Client, "_headers", _headers),
         (table, "_client", _client),
         (passwords, "hasher", lambda: QUICK_HASHER),
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK_HASHER.hash("nobody has it")),
-        (https, "post", _post),
         (deliveries, "ThreadPoolExecutor", _threads),
         (payer_records, "ThreadPoolExecutor", _threads),
         (payer_records, "bucket", lambda: present.scenario.files),
         (lane_runner, "memory", lambda: present.instance.lane_memory),
         (lane_runner, "workers", _workers),
-        (secrets, "document", _OfInstance("document")),
+        (secrets, "remembered", lambda: present.instance.secrets),
         (acquirers, "named", named),
-        (mail, "send", _deliver),
-        (sms, "send", _deliver),
-        (files, "put", _put_picture),
-        (files, "put_export", _put_export),
-        (files, "signed_url", lambda name: f"https://files.example/{name}"),
         (log, "write", _note),
         *((history_page, name, getattr(history_page, name)) for name in PAGES),
     ]

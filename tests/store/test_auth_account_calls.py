@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chalicelib.store import auth_account_calls
+from tests.support.giving import Give
 from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -39,8 +40,8 @@ def test_accounts_do_not_wait_for_each_other() -> None:
     assert auth_account_calls.take_call(next(_ids), NOW, INTERVAL) is None
 
 
-def test_a_call_whose_answer_was_lost_does_not_wait_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = lose_an_answer(monkeypatch, "UpdateItem", "sequences")
+def test_a_call_whose_answer_was_lost_does_not_wait_for_itself(give: Give) -> None:
+    seen = lose_an_answer(give, "UpdateItem", "sequences")
 
     assert auth_account_calls.take_call(next(_ids), NOW, INTERVAL) is None
     assert len(seen) == 2

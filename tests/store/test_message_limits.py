@@ -13,6 +13,7 @@ from chalicelib.store import message_limits
 from chalicelib.store.message_limits import LimitReachedError
 from chalicelib.store.table import commit, read_item
 from tests.support.builders import an_email
+from tests.support.giving import Give
 from tests.support.outages import lose_an_answer
 from tests.support.transactions import a_payment
 
@@ -89,9 +90,9 @@ def test_a_message_that_is_never_sent_is_taken_back() -> None:
 
 
 @pytest.mark.usefixtures("dynamodb_local")  # moto knows no ClientRequestToken
-def test_a_lost_answer_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_answer_counts_once(give: Give) -> None:
     limit = a_limit(9)
-    seen = lose_an_answer(monkeypatch, "TransactWriteItems", "sequences")
+    seen = lose_an_answer(give, "TransactWriteItems", "sequences")
     count(limit)
 
     assert len(seen) == 2

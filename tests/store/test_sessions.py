@@ -8,6 +8,7 @@ from chalicelib.domain.sessions import Session, expiry, new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import sessions
 from chalicelib.store.table import read
+from tests.support.giving import Give
 from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -28,8 +29,8 @@ def test_a_session_reads_back_as_it_was_stored_and_no_other_overwrites_it() -> N
     assert read(sessions.key(session.digest)) == session
 
 
-def test_a_session_whose_answer_was_lost_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, seen = _session(), lose_an_answer(monkeypatch, "PutItem", "sessions")
+def test_a_session_whose_answer_was_lost_is_stored(give: Give) -> None:
+    session, seen = _session(), lose_an_answer(give, "PutItem", "sessions")
     sessions.create(session)
 
     assert read(sessions.key(session.digest)) == session

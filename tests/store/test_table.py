@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,14 +30,13 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import aws_retries, table, transactions, webhooks
+from chalicelib.store import table, transactions, webhooks
 from chalicelib.store.aws_retries import ATTEMPTS
 from chalicelib.store.table import (
     AlreadyExistsError,
     UnreadableError,
     Write,
     attribute_names,
-    client,
     commit,
     decode,
     encode,
@@ -50,19 +48,19 @@ from chalicelib.store.table import (
     write_one,
 )
 from chalicelib.web import refuse
+from infra.bench.client import through
 from tests.support.accounts import a_stored_merchant
 from tests.support.builders import a_merchant
 from tests.support.events import a_stored_hook
+from tests.support.giving import Give
 from tests.support.transactions import a_guid, a_payment
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def impatient(give: Give) -> list[float]:
     """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
-    clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: 0.0)
-    monkeypatch.setattr(aws_retries, "time", clock)  # not the whole process's
-    monkeypatch.setattr(table, "time", clock)
+    give(pause=pauses.append, elapsed=lambda: 0.0)
     return pauses
 
 
@@ -70,17 +68,16 @@ def cancelled(*codes: str) -> RefusedError:
     return RefusedError("TransactWriteItems", "TransactionCanceledException", reasons=codes)
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception, of: str = "TransactWriteItems") -> list[Exception]:
+def failing(give: Give, *failures: Exception, of: str = "TransactWriteItems") -> list[Exception]:
     """Let the client's transactions fail in this order and then work; return the failures that are left."""
     left = list(failures)
-    really = client().call
 
-    def call(operation: str, **parameters: Any) -> Any:
+    def call(client: Client, operation: str, **parameters: Any) -> Any:
         if left and operation == of:
             raise left.pop(0)
-        return really(operation, **parameters)
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(client(), "call", call)
+    give(client=through(call))
     return left
 
 
@@ -116,9 +113,9 @@ def test_many_records_are_read_in_the_order_they_were_requested() -> None:
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_collision_is_retried(code: str, monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
+def test_a_collision_is_retried(code: str, give: Give, impatient: list[float]) -> None:
     payment = a_payment()
-    failing(monkeypatch, cancelled("None", code), cancelled(code))
+    failing(give, cancelled("None", code), cancelled(code))
     transactions.record(payment)
 
     assert transactions.get(payment.id) == payment
@@ -126,8 +123,8 @@ def test_a_collision_is_retried(code: str, monkeypatch: pytest.MonkeyPatch, impa
 
 
 @pytest.mark.usefixtures("moto")
-def test_endless_collisions_are_an_outage_not_a_hang(monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
-    failing(monkeypatch, *[cancelled("TransactionConflict")] * ATTEMPTS * 2)
+def test_endless_collisions_are_an_outage_not_a_hang(give: Give, impatient: list[float]) -> None:
+    failing(give, *[cancelled("TransactionConflict")] * ATTEMPTS * 2)
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
 
@@ -137,8 +134,8 @@ def test_endless_collisions_are_an_outage_not_a_hang(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch: pytest.MonkeyPatch) -> None:
-    left = failing(monkeypatch, cancelled("ConditionalCheckFailed", "TransactionConflict"))
+def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(give: Give) -> None:
+    left = failing(give, cancelled("ConditionalCheckFailed", "TransactionConflict"))
     with pytest.raises(AlreadyExistsError):
         transactions.record(a_payment())
 
@@ -146,8 +143,8 @@ def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch
 
 
 @pytest.mark.usefixtures("moto", "impatient")
-def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, UnreachableError())
+def test_a_store_out_of_reach_is_903(give: Give) -> None:
+    failing(give, UnreachableError())
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
 
@@ -172,7 +169,7 @@ def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_defect_of_ours_is_not_called_an_outage_but_an_unreadable_record_is(  # noqa: PLR0913, PLR0917  a table
-    monkeypatch: pytest.MonkeyPatch,
+    give: Give,
     write: Callable[[Write], object],
     code: str,
     reasons: tuple[str, ...],
@@ -180,7 +177,7 @@ def test_a_defect_of_ours_is_not_called_an_outage_but_an_unreadable_record_is(  
     error: type[Exception],
 ) -> None:
     operation = "TransactWriteItems" if write is commit else "PutItem"
-    failing(monkeypatch, RefusedError(operation, code, message=message, reasons=reasons), of=operation)
+    failing(give, RefusedError(operation, code, message=message, reasons=reasons), of=operation)
 
     with pytest.raises(error):
         write(put_new("transactions", a_payment(), "id"))
@@ -188,11 +185,11 @@ def test_a_defect_of_ours_is_not_called_an_outage_but_an_unreadable_record_is(  
 
 @pytest.mark.usefixtures("moto")
 def test_of_several_writes_the_record_that_refuses_its_own_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message, reasons = "An operand in the update expression has an incorrect data type", ("None", "ValidationError")
     refused = RefusedError("TransactWriteItems", "TransactionCanceledException", message=message, reasons=reasons)
-    failing(monkeypatch, refused, of="TransactWriteItems")
+    failing(give, refused, of="TransactWriteItems")
 
     with pytest.raises(UnreadableError):
         commit(*(update(transactions.key(one), "SET #a = :a", {"a": 1}) for one in ("FIRST", "SECOND")))
@@ -212,18 +209,17 @@ def test_of_several_writes_the_record_that_refuses_its_own_is_named(
     ids=["in progress", "throttled", "cancelled"],
 )
 def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
-    monkeypatch: pytest.MonkeyPatch, failure: RefusedError, *, is_repeated_as_one: bool
+    give: Give, failure: RefusedError, *, is_repeated_as_one: bool
 ) -> None:
     tokens: list[str] = []
-    really = client().call
 
-    def call(operation: str, **parameters: Any) -> Any:
+    def call(client: Client, operation: str, **parameters: Any) -> Any:
         tokens.append(parameters["ClientRequestToken"])
         if len(tokens) == 1:
             raise failure
-        return really(operation, **parameters)
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(client(), "call", call)
+    give(client=through(call))
     commit(put_new("transactions", a_payment(), "id"))
 
     assert (tokens[0] == tokens[1]) is is_repeated_as_one
@@ -232,19 +228,19 @@ def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("times", [ATTEMPTS - 1, ATTEMPTS])
 def test_what_a_batch_leaves_out_is_read_after_a_pause_and_at_last_an_outage(
-    times: int, impatient: list[float], monkeypatch: pytest.MonkeyPatch
+    times: int, impatient: list[float], give: Give
 ) -> None:
     payment = a_payment()
     commit(put_new("transactions", payment, "id"))
-    really, asked = client().call, []
+    asked: list[str] = []
 
-    def call(operation: str, **parameters: Any) -> Any:
+    def call(client: Client, operation: str, **parameters: Any) -> Any:
         asked.append(operation)
         if len(asked) <= times:
             return {"Responses": {}, "UnprocessedKeys": parameters["RequestItems"]}
-        return really(operation, **parameters)
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(client(), "call", call)
+    give(client=through(call))
 
     with pytest.raises(ServiceError) if times == ATTEMPTS else nullcontext() as refused:
         assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
@@ -342,30 +338,28 @@ def test_the_attributes_of_an_expression_are_found_in_functions_and_operators() 
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_list_goes_on_to_its_last_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_goes_on_to_its_last_page(give: Give) -> None:
     merchant = a_stored_merchant().id
     hooks = [a_stored_hook(merchant, f"https://shop.example/{number}") for number in range(3)]
-    really = Client.call
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        return really(client, operation, **parameters, **({"Limit": 2} if operation in {"Query", "Scan"} else {}))
+        return client.call(operation, **parameters, **({"Limit": 2} if operation in {"Query", "Scan"} else {}))
 
-    monkeypatch.setattr(Client, "call", call)
+    give(client=through(call))
 
     assert webhooks.of_merchant(merchant) == hooks
     assert [hook for hook in webhooks.every() if hook.client_id == merchant] == hooks
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_list_holds_what_was_stored_just_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    really = Client.call
+def test_a_list_holds_what_was_stored_just_before(give: Give) -> None:
     asked: list[Any] = []
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         asked.append((operation, parameters.get("ConsistentRead")))  # the engines of tests are never behind
-        return really(client, operation, **parameters)
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(Client, "call", call)
+    give(client=through(call))
     webhooks.of_merchant(a_merchant().id)
 
     assert asked == [("Query", True)]

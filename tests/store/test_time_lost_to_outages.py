@@ -11,13 +11,14 @@ from chalicelib.aws.client import Limits
 from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import secrets
+from chalicelib.gateways.secrets import REMEMBERED_S, Remembered
 from chalicelib.services import authentication
 from chalicelib.store import aws_retries
 from chalicelib.store.aws_retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
 from chalicelib.store.table import client
 from chalicelib.web import refuse
 from infra.stack.package import ROOT
+from tests.support.giving import Give
 
 STOPPED_AFTER = 5
 UNANSWERED = TimedOutError("no answer in time")
@@ -41,11 +42,9 @@ class _Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+def clock(give: Give) -> _Clock:
     clock = _Clock()
-    for module in (secrets, aws_retries):
-        monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr("chalicelib.clock.now", lambda: datetime.fromtimestamp(clock.now, UTC))
+    give(now=lambda: datetime.fromtimestamp(clock.now, UTC), elapsed=clock.monotonic, pause=clock.sleep)
     return clock
 
 
@@ -89,17 +88,16 @@ def test_a_call_that_fails_for_ever_ends_in_time_however_long_each_attempt_takes
 
 
 @pytest.mark.parametrize("seconds", [0, HURRIED_SECRET.longest])
-def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(
-    clock: _Clock, monkeypatch: pytest.MonkeyPatch, seconds: float
-) -> None:
-    document: Any = {"digest_key": "a"}
-    monkeypatch.setattr(secrets.document, "_result", document)
-    monkeypatch.setattr(secrets.document, "_load", _failing(clock, seconds, UNANSWERED, HURRIED_SECRET))
-    monkeypatch.setattr(secrets.document, "_until", clock.now)
+def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(clock: _Clock, seconds: float) -> None:
+    document = {"digest_key": "a"}
+    loads = iter([document.copy, _failing(clock, seconds, UNANSWERED, HURRIED_SECRET)])
+    remembered = Remembered(next(loads))
+    remembered()
+    clock.now += REMEMBERED_S
     began = clock.now
 
     with limit_lost_time(authentication.SECONDS):
-        assert with_retries(secrets.document) == document
+        assert with_retries(remembered) == document
         assert with_retries(aws_retries.limits) == HURRIED
         with pytest.raises(ServiceError):
             with_retries(_failing(clock, HURRIED.longest, UNANSWERED))

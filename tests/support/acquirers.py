@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-
+from chalicelib import outside
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
-from chalicelib.gateways import acquirers
 from chalicelib.store import transactions
 from tests.support.transactions import a_payment
 
@@ -56,12 +54,8 @@ class FakeAcquirer:
 @contextmanager
 def serving(**fakes: FakeAcquirer) -> Iterator[None]:
     """Until it ends, these are the acquirers there are."""
-    with pytest.MonkeyPatch.context() as patch:
-        known = {code: lambda fake=fake: fake for code, fake in fakes.items()}
-        patch.setattr(acquirers, "KNOWN", known)
-        acquirers.named.cache_clear()
+    with outside.given(acquirers={code: lambda fake=fake: fake for code, fake in fakes.items()}):
         yield
-    acquirers.named.cache_clear()
 
 
 def unknown(acquirer: str, created_at: datetime = LONG_AGO, **changes: Any) -> Transaction:

@@ -6,26 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
+from chalicelib import outside
 from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
-from infra.bench.client import measure_capacity
+from infra.bench.client import measure_capacity, through
 
 
 @contextmanager
 def store_calls() -> Iterator[list[str]]:
     """Collect the names of all calls to DynamoDB in the block, by any thread, without retries."""
     names: list[str] = []
-    really = Client.call
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if client.service is DYNAMODB:
             names.append(operation)
-        return really(client, operation, **parameters)
+        return client.call(operation, **parameters)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Client, "call", call)
+    with outside.given(client=through(call)):
         yield names
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, ReversalKind, ReversalRequest, Reversed
 from chalicelib.gateways.acquirers.sandbox import Sandbox
+from chalicelib.settings import SANDBOX
 
 AUTOMATIC = frozenset({ReversalKind.AUTOMATIC, ReversalKind.AUTOMATIC_OF_RETURN})
 Answers = Callable[[ReversalRequest], AcquirerAnswer]
@@ -32,26 +34,24 @@ class Host:
 
 
 @contextmanager
-def without_inquiries(patch: pytest.MonkeyPatch, host: Host | None = None) -> Iterator[Host]:
+def without_inquiries(given: Host | None = None) -> Iterator[Host]:
     """Until it ends, SANDBOX cannot be inquired, and acknowledges automatic reversals."""
-    host = host or Host()
-    authorize, reverse = Sandbox.authorize, Sandbox.reverse
+    host = given or Host()
 
-    def authorized(self: Sandbox, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
-        host.purchases.append(request)
-        return authorize(self, request, within_s)
+    class WithoutInquiries(Sandbox):
+        can_inquire = False
+        institution = "12345"
 
-    def reversed_(self: Sandbox, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        host.reversals.append(request)
-        return host.to_advices(request) if request.kind in AUTOMATIC else reverse(self, request, within_s)
+        def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
+            host.purchases.append(request)
+            return super().authorize(request, within_s)
 
-    def inquired(*_: object) -> None:
-        pytest.fail("a host that cannot be inquired was")
+        def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
+            host.reversals.append(request)
+            return host.to_advices(request) if request.kind in AUTOMATIC else super().reverse(request, within_s)
 
-    with patch.context() as patched:
-        patched.setattr(Sandbox, "can_inquire", False)
-        patched.setattr(Sandbox, "institution", "12345")
-        patched.setattr(Sandbox, "inquire", inquired)
-        patched.setattr(Sandbox, "authorize", authorized)
-        patched.setattr(Sandbox, "reverse", reversed_)
+        def inquire(self, *_: object) -> None:
+            pytest.fail("a host that cannot be inquired was")
+
+    with outside.given(acquirers={**outside.current.acquirers, SANDBOX: WithoutInquiries}):
         yield host

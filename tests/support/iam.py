@@ -18,7 +18,9 @@ import pytest
 from botocore.client import BaseClient
 from botocore.signers import RequestSigner
 
+from chalicelib import outside
 from chalicelib.aws.client import Client
+from infra.bench.client import through
 from infra.local.engines import environment
 from infra.stack.policies import SENDER
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
@@ -226,12 +228,12 @@ def enforce(service: str, operation: str, parameters: Mapping[str, Any]) -> None
 def enforced_policies() -> Iterator[None]:
     """Check every call of every client, ours and boto3's, against the policies."""
     with pytest.MonkeyPatch.context() as patch:
-        own_call, call = Client.call, BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
+        call = BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
         sign = RequestSigner.generate_presigned_url
 
         def own_checked(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
             enforce(client.service.name, operation, parameters)
-            return own_call(client, operation, **parameters)
+            return client.call(operation, **parameters)
 
         def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
             enforce(client.meta.service_model.service_name, operation, parameters)
@@ -241,10 +243,10 @@ def enforced_policies() -> Iterator[None]:
             enforce("s3", named["operation_name"], {"Bucket": environment()["BUCKET"], "Key": "any"})
             return sign(signer, **named)
 
-        patch.setattr(Client, "call", own_checked)
         patch.setattr(BaseClient, "_make_api_call", checked)
         patch.setattr(RequestSigner, "generate_presigned_url", signed)
-        yield
+        with outside.given(client=through(own_checked)):
+            yield
 
 
 @pytest.fixture(autouse=True)

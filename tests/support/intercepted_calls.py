@@ -6,14 +6,15 @@ A test hangs a hook in it: to stop the process at a call, to let somebody else g
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
-import pytest
-
+from chalicelib import outside
 from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
-from chalicelib.gateways import acquirers
 from chalicelib.settings import settings
+from infra.bench.client import through
+from tests.support.giving import Instead
 
 Hook = Callable[[str, str], None]  # ("before" or "after", what is called)
 ASKED = ("authorize", "reverse", "inquire", "link")
@@ -23,23 +24,11 @@ class StoppedError(BaseException):
     """The process ends here. Nothing in the service catches it, as nothing catches a power cut."""
 
 
-class Broken:
-    """An acquirer in front of another: some of its methods do something else."""
-
-    def __init__(self, acquirer: acquirers.Acquirer, **methods: Callable[..., Any]) -> None:
-        self._acquirer = acquirer
-        self._methods = methods
-
-    def __getattr__(self, name: str) -> Any:
-        return self._methods.get(name) or getattr(self._acquirer, name)
-
-
 @contextmanager
-def broken(patch: pytest.MonkeyPatch, **methods: Callable[..., Any]) -> Iterator[None]:
+def broken(**methods: Callable[..., Any]) -> Iterator[None]:
     """Until it ends, these methods of every acquirer are replaced."""
-    real = acquirers.named
-    with patch.context() as until:
-        until.setattr(acquirers, "named", lambda code: Broken(real(code), **methods))
+    real = outside.current.acquirers
+    with outside.given(acquirers={code: lambda make=make: Instead(make(), **methods) for code, make in real.items()}):
         yield
 
 
@@ -56,14 +45,13 @@ def failing(error: BaseException) -> Callable[..., Any]:
 def hooked(hook: Hook) -> Iterator[None]:
     """Until it ends, `hook` is called around each call of this process; what an acquirer does inside is its own."""
     inside = threading.local()
-    real_call = Client.call
-    real_named = acquirers.named
+    real = outside.current.acquirers
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if getattr(inside, "acquirer", False) or client.service is not DYNAMODB:
-            return real_call(client, operation, **parameters)
+            return client.call(operation, **parameters)
         hook("before", operation)
-        answer = real_call(client, operation, **parameters)
+        answer = client.call(operation, **parameters)
         hook("after", operation)
         return answer
 
@@ -87,9 +75,8 @@ def hooked(hook: Hook) -> Iterator[None]:
 
             return ask
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Client, "call", call)
-        patch.setattr(acquirers, "named", lambda code: Hooked(real_named(code)))
+    known = {code: lambda make=make: Hooked(make()) for code, make in real.items()}
+    with outside.given(client=through(call), acquirers=known):
         yield
 
 
@@ -128,11 +115,8 @@ def stopping(number: int, when: str) -> Iterator[list[str]]:
 @contextmanager
 def threads(number: int) -> Iterator[None]:
     """Until it ends, the sweep has so many threads; with one it works in the thread of its caller."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SWEEP_CONCURRENCY", str(number))
-        settings.cache_clear()
+    with outside.given(settings=replace(settings(), sweep_concurrency=number)):
         yield
-    settings.cache_clear()
 
 
 @contextmanager

@@ -1,18 +1,17 @@
 """The stage with the acquirer ISO8583 and a bank on TCP; our books and the bank's, compared payment by payment."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from unittest.mock import patch
 
-import pytest
-
+from chalicelib import outside
 from chalicelib.domain.acquirer import TOO_LATE
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
-from chalicelib.gateways import acquirers
-from chalicelib.settings import settings
 from infra.bank.bank import Bank
 from infra.bank.faults import Fault, Hook, times
 from infra.bank.server import Server
@@ -78,18 +77,9 @@ def paying_at_a_bank(now: datetime = NOW, folder: Path | None = None) -> Iterato
         "ISO8583_INSTITUTION": INSTITUTION,
         "ISO8583_TLS": "off",
     }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        _read_again()
+    with patch.dict(os.environ, environment), outside.given():
         yield running
         running.kill()
-    _read_again()
-
-
-def _read_again() -> None:
-    settings.cache_clear()
-    acquirers.named.cache_clear()
 
 
 def a_till_of_the_bank() -> Till:

@@ -4,23 +4,16 @@ import contextlib
 import importlib
 from collections.abc import Iterator
 
-import pytest
-
-from chalicelib.settings import settings
 from infra.local import stage
+from tests.support.giving import environment
 
 SHOP = "https://shop.example"
 CORS = "Access-Control-"
 
 
-@contextlib.contextmanager
-def allowed(*origins: str) -> Iterator[None]:
+def allowed(*origins: str) -> contextlib.AbstractContextManager[None]:
     """Let the settings list these origins until the block ends."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALLOWED_ORIGINS", ",".join(origins))
-        settings.cache_clear()
-        yield
-    settings.cache_clear()
+    return environment(ALLOWED_ORIGINS=",".join(origins))
 
 
 @contextlib.contextmanager

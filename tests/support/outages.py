@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws import connections
+from chalicelib import outside
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import UnansweredError
-from infra.local import engines, ports
+from infra.local import ports
+from tests.support.giving import Give
 
 SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"
 
@@ -84,10 +85,10 @@ def damaged() -> contextlib.AbstractContextManager[str]:
 OUTAGES = {"hanging": hanging, "closed": closed, "throttling": throttling, "breaking": breaking, "damaged": damaged}
 
 
-def lose_an_answer(patch: pytest.MonkeyPatch, operation: str, table: str) -> list[str]:
+def lose_an_answer(give: Give, operation: str, table: str) -> list[str]:
     """Let the answer to the next such call about a table be lost after it took effect; return the calls it saw."""
     seen: list[str] = []
-    really = connections.exchange
+    really = outside.current.exchange
 
     def exchange(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
         answer = really(endpoint, headers, body, *seconds)
@@ -98,7 +99,7 @@ def lose_an_answer(patch: pytest.MonkeyPatch, operation: str, table: str) -> lis
                 raise UnansweredError(message)
         return answer
 
-    patch.setattr(connections, "exchange", exchange)
+    give(exchange=exchange)
     return seen
 
 
@@ -108,6 +109,5 @@ def without(patch: pytest.MonkeyPatch, url: str, *variables: str) -> Iterator[No
     with patch.context() as until:
         for variable in variables:
             until.setenv(variable, url)
-        engines.clear_caches()
-        yield
-    engines.clear_caches()
+        with outside.given():
+            yield

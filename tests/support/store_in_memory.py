@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from moto.core.botocore_stubber import BotocoreStubber
 
-from chalicelib.aws import connections
+from chalicelib import outside
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import RefusedError
@@ -56,7 +56,7 @@ class StoreInMemory:
     @contextmanager
     def serving(self) -> Iterator[str]:
         """Answer the calls at the yielded URL."""
-        exchange, process = connections.exchange, BotocoreStubber.process_request
+        exchange, process = outside.current.exchange, BotocoreStubber.process_request
 
         def answered(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
             if endpoint.host != HOST:
@@ -70,7 +70,7 @@ class StoreInMemory:
             return tuple(self._answer(target.decode() if isinstance(target, bytes) else target, request.body))
 
         with (
-            patch.object(connections, "exchange", answered),
+            outside.given(exchange=answered),
             patch.object(BotocoreStubber, "process_request", processed),
         ):
             yield URL

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from chalicelib import outside
 from chalicelib.domain.agent import Agent, BranchActions, Caller, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.kinds import KINDS, Features
@@ -18,7 +19,6 @@ from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.exact_json import parse
-from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.schemas.base import validated
@@ -136,7 +136,7 @@ def kept(transaction_id: str) -> Transaction | None:
 
 def is_due(transaction_id: str, now: datetime) -> bool:
     """Return whether the index of what is due lists the transaction, in whatever lane."""
-    lanes = (due_index.NO_ACQUIRER, *acquirers.KNOWN)
+    lanes = (due_index.NO_ACQUIRER, *outside.current.acquirers)
     listed = [due for lane in lanes for due in due_index.of_lane(transactions.TABLE, lane, now)]
     return transaction_id in {due.id for due in listed}
 

@@ -1,14 +1,13 @@
 """The acquirers of the stage, and the interface of their adapters."""
 
-from collections.abc import Callable, Mapping
 from datetime import timedelta
-from functools import cache
 from typing import Protocol
 
+from chalicelib import outside
 from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, LinkAnswer, LinkRequest, ReversalRequest
 from chalicelib.domain.kinds import InputType
 from chalicelib.errors import Finding
-from chalicelib.settings import ISO8583, SANDBOX, settings
+from chalicelib.settings import settings
 
 
 class Acquirer(Protocol):
@@ -83,26 +82,10 @@ class Acquirer(Protocol):
         ...
 
 
-def _sandbox() -> Acquirer:
-    from chalicelib.gateways.acquirers.sandbox import Sandbox  # noqa: PLC0415  production stages do not need it
-
-    return Sandbox()
-
-
-def _iso8583() -> Acquirer:
-    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  other stages need no codec
-
-    return Iso8583(settings().iso8583)
-
-
-# Remove an acquirer only after its last transaction is finished, because the sweep resolves only these acquirers.
-KNOWN: Mapping[str, Callable[[], Acquirer]] = {SANDBOX: _sandbox, ISO8583: _iso8583}
-
-
-@cache
+@outside.made_once
 def named(code: str) -> Acquirer:
     """Return the acquirer with this code. The stage may take no new payments for it and still have pending ones."""
-    return KNOWN[code]()
+    return outside.current.acquirers[code]()
 
 
 def codes() -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """SANDBOX: an acquirer that moves no money. Answers follow from the reference, so a repeat gets the same answer."""
 
 import hashlib
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
+from chalicelib import outside
 from chalicelib.domain.acquirer import (
     APPROVED_CODE,
     DUPLICATE,
@@ -269,6 +269,6 @@ def _cents(amount_minor: int, currency: Currency) -> int:
 def _wait(within_s: float) -> None:
     """Wait for the stage's latency; raise AnswerLostError if the caller does not wait so long."""
     seconds = settings().sandbox_latency_ms / 1000
-    time.sleep(min(seconds, within_s))
+    outside.current.pause(min(seconds, within_s))
     if seconds > within_s:
         raise AnswerLostError

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pytest
-
-from chalicelib.gateways import acquirers
+from chalicelib import outside
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.settings.iso8583 import Host, usual
 from tests.gateways.iso8583.requests import CODEC, an_answer
@@ -58,11 +56,8 @@ def a_host(behaviour: Behaviour, *, tls: ssl.SSLContext | None = None) -> Iterat
 @contextlib.contextmanager
 def paying_at(behaviour: Behaviour) -> Iterator[Running]:
     """Until it ends, the acquirer of the stage is this host."""
-    with a_host(behaviour) as host, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(acquirers, "KNOWN", {"SANDBOX": lambda: Iso8583(host.settings)})
-        acquirers.named.cache_clear()
+    with a_host(behaviour) as host, outside.given(acquirers={"SANDBOX": lambda: Iso8583(host.settings)}):
         yield host
-    acquirers.named.cache_clear()
 
 
 def _serve_one(host: Running, sock: socket.socket, behaviour: Behaviour, tls: ssl.SSLContext | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.acquirer import (
     AnswerLostError,
     LinkRequest,
@@ -19,7 +20,6 @@ from chalicelib.domain.acquirer import (
 from chalicelib.domain.acquirer import answers as proves
 from chalicelib.domain.kinds import InputType
 from chalicelib.errors import Check
-from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import ACQUIRERS
@@ -196,7 +196,7 @@ def test_the_sandbox_takes_and_refuses_as_before() -> None:
 
 
 def test_the_settings_know_every_acquirer_there_is() -> None:
-    assert set(acquirers.KNOWN) == set(ACQUIRERS)
+    assert set(outside.current.acquirers) == set(ACQUIRERS)
 
 
 IMPORTED = """

@@ -50,6 +50,7 @@ from tests.gateways.iso8583.requests import (
     an_answer,
 )
 from tests.support.cards import PAN
+from tests.support.giving import Give
 
 HANG_S = 5  # a hang, not a speed: the machine may be busy
 
@@ -197,19 +198,19 @@ def test_a_host_that_does_not_listen_was_sent_nothing() -> None:
         pay(Running(ports.free_port()).settings)
 
 
-def test_a_name_nobody_knows_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_nobody_knows_was_sent_nothing(give: Give) -> None:
     def unknown(*_: Any, **__: Any) -> None:
         raise socket.gaierror
 
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    give(look_up=unknown)
 
     with pytest.raises(UnreachableError):
         pay(replace(Running(1).settings, host="nowhere.example"))
 
 
-def test_a_resolver_that_hangs_has_its_time_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resolver_that_hangs_has_its_time_and_no_more(give: Give) -> None:
     over = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: over.wait(30))
+    give(look_up=lambda *_, **__: over.wait(30))
     began = time.monotonic()
 
     with pytest.raises(UnreachableError):
@@ -219,14 +220,15 @@ def test_a_resolver_that_hangs_has_its_time_and_no_more(monkeypatch: pytest.Monk
     assert time.monotonic() - began < HANG_S
 
 
-def test_connecting_has_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connecting_has_its_own_limit(give: Give) -> None:
     waited: list[float | None] = []
 
-    def swallow(sock: socket.socket, _: Any) -> None:
-        waited.append(sock.gettimeout())
-        raise TimeoutError
+    class Deaf(socket.socket):
+        def connect(self, _: Any) -> None:
+            waited.append(self.gettimeout())
+            raise TimeoutError
 
-    monkeypatch.setattr(socket.socket, "connect", swallow)
+    give(open_socket=Deaf)
 
     with pytest.raises(UnreachableError):
         pay(Running(1).settings, 20.0)
@@ -234,12 +236,12 @@ def test_connecting_has_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 4.5 < waited[0] <= transport.CONNECT_SECONDS
 
 
-def test_each_address_of_a_name_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_address_of_a_name_gets_its_turn(give: Give) -> None:
     with a_host(answers()) as host:
         found = [
             (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.0", "127.0.0.1")
         ]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        give(look_up=lambda *_, **__: found)
 
         assert pay(replace(host.settings, host="two.example")).is_approved
 
@@ -300,15 +302,14 @@ def test_a_host_that_reads_nothing_has_its_time_and_no_more() -> None:
     assert time.monotonic() - began < HANG_S
 
 
-def test_every_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_connection_is_closed(give: Give) -> None:
     opened: list[socket.socket] = []
-    really = transport._connect  # noqa: SLF001
 
     def remember(*arguments: Any) -> socket.socket:
-        opened.append(really(*arguments))
+        opened.append(socket.socket(*arguments))
         return opened[-1]
 
-    monkeypatch.setattr(transport, "_connect", remember)
+    give(open_socket=remember)
     for behaviour in (answers(), closes, half, stays_silent, sends(b"\xff\xff")):
         with a_host(behaviour) as host:
             try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.services import payment_sweep
@@ -32,12 +33,12 @@ def bank(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
     with Server(bank) as host:
         at = Host("127.0.0.1", host.port, "123456", tls=False, ca=None, dialect=usual())
         monkeypatch.setattr(acquirers, "KNOWN", {CODE: lambda: Iso8583(at)})
-        acquirers.named.cache_clear()
+        outside.forget()
         of_stage = replace(settings(), iso8583=at, acquirers=(CODE,), default_acquirer=CODE)
         for module in (acquirers, operator, operator_reconcile):
             monkeypatch.setattr(module, "settings", lambda: of_stage)
         yield bank
-    acquirers.named.cache_clear()
+    outside.forget()
 
 
 def pay(stage: str, amount: str) -> Reply:

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib import clock
+from chalicelib import outside
 from infra.demo.data import OWNER, TILL
 from infra.local import ports, stage_clock
 from infra.local.stage_clock import StageClock, duration, shown
@@ -187,11 +187,8 @@ def test_the_clock_goes_at_most_400_days_ahead() -> None:
         assert stage.advance("P397D")["Ahead"] == shown(timedelta(days=400))
 
 
-def test_another_program_of_the_stage_follows_its_clock(running: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "now", clock.machine_time)
+def test_another_program_of_the_stage_follows_its_clock(running: Stage) -> None:
     running.advance("P1D")
-    stage_clock.follow(running.aws)
-    stage_clock.follow("http://127.0.0.1:9")  # nobody is there, so the time stays
-
-    assert abs(clock.now() - running.now) < timedelta(minutes=1)
-    assert clock.now() - clock.machine_time() > timedelta(hours=23)
+    with stage_clock.followed(running.aws), stage_clock.followed("http://127.0.0.1:9"):  # nobody is there: it stays
+        assert abs(outside.now() - running.now) < timedelta(minutes=1)
+        assert outside.now() - outside.machine_time() > timedelta(hours=23)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 import boto3
 import pytest
 
-from infra.local import engines, stage_settings
+from chalicelib import outside
+from infra.local import engines
 from infra.stack import config
 
 SETTINGS = {
@@ -28,7 +29,7 @@ def deploy(aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy]:
     del aws
     for name in config.SETTINGS:
         monkeypatch.delenv(name, raising=False)
-    stage_settings.clear_caches()
+    outside.forget()
     stacks, functions = boto3.client("cloudformation"), boto3.client("lambda")
     made: list[str] = []
 

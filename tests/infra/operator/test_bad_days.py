@@ -8,8 +8,8 @@ from pathlib import Path
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.phases import Phase
-from chalicelib.settings import settings
 from infra.bank import books
 from infra.demo.data import OTHER_OWNER, OTHER_TILL
 from infra.local import aws_server, engines, ports
@@ -109,7 +109,7 @@ def test_a_stage_without_the_acquirer_takes_no_card_and_settles_its_unknown_paym
         unknown = post(stage, SUBMIT, a_card_body("12.67"), OTHER_TILL)
         with monkeypatch.context() as patch:
             patch.setenv("ACQUIRERS", "")
-            settings.cache_clear()
+            outside.forget()
             refused = post(stage, SUBMIT, a_card_body("12.00"), OTHER_TILL)
             cash = post(stage, SUBMIT, a_body(), OTHER_TILL)
             seen = get(stage, f"/api/v1/payment/{unknown.body['TransactionID']}", OTHER_TILL)

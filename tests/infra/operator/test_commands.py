@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError, ParamValidationError
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.acquirer import AnswerLostError, LinkAnswer, LinkRequest, UnreachableError
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.phases import Phase
@@ -32,6 +32,7 @@ from infra.reference import ROOT
 from tests.support.accounts import an_account, basic
 from tests.support.builders import NOW, a_login, an_agent, an_email
 from tests.support.cards import a_card_body
+from tests.support.giving import Give
 from tests.support.intercepted_calls import failing
 from tests.support.outages import answering, closed
 from tests.support.tills import a_till, kept
@@ -189,9 +190,9 @@ def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
 
 
 def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], give: Give
 ) -> None:
-    monkeypatch.setattr(clock, "now", lambda: NOW)
+    give(now=lambda: NOW)
     till = a_till()
     unknown = [till.pay(a_card_body(12.69)).id for _ in range(2)]
     till.pay(a_card_body(20.08))  # lacks a signature, and no acquirer is asked again
@@ -288,7 +289,7 @@ def test_an_echo_says_what_the_host_answered(
 
 def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TABLE_PREFIX", "nobody-has-it-")
-    engines.clear_caches()
+    outside.forget()
 
     for command, message in (
         (["audit", "agent#1"], "^A table nobody-has-it-… does not exist"),
@@ -297,7 +298,7 @@ def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.Monke
         with pytest.raises(SystemExit, match=rf"{message}.*\?$"):
             run(monkeypatch, *command)
     monkeypatch.undo()
-    engines.clear_caches()
+    outside.forget()
 
 
 def test_a_log_line_stands_apart_from_what_a_command_prints(

@@ -26,6 +26,7 @@ from infra.operator import commands as operator
 from infra.operator import erasure
 from infra.operator.payer_records import of_email
 from tests.support import http
+from tests.support.giving import Give
 from tests.support.outages import lose_an_answer
 from tests.support.payers import Payer, now, places_of, stored
 from tests.support.stored import stored_transaction
@@ -44,10 +45,10 @@ def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_an_erasure_ends_although_the_answer_about_its_audit_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_erasure_ends_although_the_answer_about_its_audit_is_lost(give: Give) -> None:
     payer = Payer()
     payer.pay_everywhere()
-    seen = lose_an_answer(monkeypatch, "PutItem", "audit")
+    seen = lose_an_answer(give, "PutItem", "audit")
     payer.erase()
 
     assert len(seen) == 2

@@ -17,12 +17,12 @@ from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Erasure, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import mail
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.store import events
 from infra.operator import payer_records
 from tests.support import events as support_events
+from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError, hooked, threads, told
 from tests.support.payers import Payer, a_picture, now, places_of, stored
 from tests.support.receivers import a_receiver
@@ -220,11 +220,11 @@ def test_work_between_any_two_writes_of_an_erasure_brings_nothing_back(work: Wor
 
 
 @pytest.mark.slow
-def test_a_pending_payment_is_resolved_after_its_erasure_and_sends_no_receipt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pending_payment_is_resolved_after_its_erasure_and_sends_no_receipt(give: Give) -> None:
     payer = Payer()
     lost = payer.swipe("10.68")
     sent: list[Any] = []
-    monkeypatch.setattr(mail, "send", lambda *message: sent.append(message))
+    give(send_mail=lambda *message: sent.append(message))
     payer.erase()
 
     payment_sweep.run(now() + timedelta(minutes=3))
@@ -277,7 +277,7 @@ def test_a_signature_that_is_on_its_way_does_not_bring_the_address_back() -> Non
     assert len([place for place in stored() if f"file transactions/{owing.id}" in place]) == 1
 
 
-def test_a_message_on_its_way_stores_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_on_its_way_stores_no_address(give: Give) -> None:
     payer = Payer()
     payer.pay_cash()
     left = [payer.erase]
@@ -287,7 +287,7 @@ def test_a_message_on_its_way_stores_no_address(monkeypatch: pytest.MonkeyPatch)
             left.pop()()
         raise NotSentError("slow")  # noqa: EM101
 
-    monkeypatch.setattr(mail, "send", send)
+    give(send_mail=send)
     outbox.sweep(now() + timedelta(minutes=2))
 
     assert left == []

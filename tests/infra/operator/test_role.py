@@ -13,11 +13,11 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 
-from chalicelib import clock
 from chalicelib.aws.client import Client
 from chalicelib.domain.transaction import ERASED_PICTURE
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
+from infra.bench.client import through
 from infra.operator import commands as operator
 from infra.operator import payer_records
 from infra.operator.reconcile import HEADER
@@ -26,6 +26,7 @@ from infra.stack.operator_role import role
 from infra.stack.resources import STACK
 from tests.infra.operator.conftest import SETTINGS, Deploy
 from tests.support.certificates import an_authority
+from tests.support.giving import Give
 from tests.support.iam import Permission, is_allowed_by, matches, required_permissions
 from tests.support.payers import Payer
 
@@ -67,20 +68,20 @@ RUNS: tuple[tuple[str, str, str], ...] = (
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+def calls(monkeypatch: pytest.MonkeyPatch, give: Give) -> Calls:
     """The calls of AWS: service, operation and parameters."""
     made: Calls = []
-    own, call = Client.call, BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
+    call = BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
 
     def own_noted(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         made.append((client.service.name, operation, parameters))
-        return own(client, operation, **parameters)
+        return client.call(operation, **parameters)
 
     def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
         made.append((client.meta.service_model.service_name, operation, parameters))
         return call(client, operation, parameters)
 
-    monkeypatch.setattr(Client, "call", own_noted)
+    give(client=through(own_noted))
     monkeypatch.setattr(BaseClient, "_make_api_call", noted)
     return made
 
@@ -110,8 +111,8 @@ def payer() -> Payer:
 
 
 @pytest.mark.slow
-def test_the_role_allows_what_the_commands_call_and_nothing_else(
-    payer: Payer, deploy: Deploy, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_role_allows_what_the_commands_call_and_nothing_else(  # noqa: PLR0913, PLR0917
+    payer: Payer, deploy: Deploy, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, give: Give
 ) -> None:
     ours, now = an_authority("ours"), datetime.now(UTC)
     ours.write(tmp_path, "ours.pem")
@@ -120,7 +121,7 @@ def test_the_role_allows_what_the_commands_call_and_nothing_else(
     known = {"folder": tmp_path, "at": f"{now:%Y-%m-%dT%H:%M:%SZ}", "merchant": payer.merchant, "email": payer.email}
     known["day"] = f"{now:%Y-%m-%d}"
     stack = deploy(STACK, {**SETTINGS, "PARTNERS": PARTNERS})
-    monkeypatch.setattr(clock, "now", lambda: datetime.now(UTC) + timedelta(hours=1))
+    give(now=lambda: datetime.now(UTC) + timedelta(hours=1))
     monkeypatch.chdir(tmp_path)
     used: list[Permission] = []
 

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from chalicelib import clock
+from chalicelib import outside
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
@@ -26,6 +26,7 @@ from infra.operator import stage_secret
 from infra.operator.commands import main
 from infra.reference import ROOT
 from tests.support import guides
+from tests.support.giving import Give
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -45,7 +46,7 @@ def stored() -> Iterator[Callable[[], dict[str, Any]]]:
     before = read()
     yield read
     client.put_secret_value(SecretId=name, SecretString=json.dumps(before))
-    secrets.document.cache_clear()
+    secrets.remembered().forget()
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
 
 
 def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_first_secret(
-    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]], give: Give
 ) -> None:
     del stored  # the fixture puts the document back
     for _ in range(2):
@@ -107,8 +108,8 @@ def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_fi
         run(monkeypatch, "rotate-signing")
     assert secrets.signing() == accepted
 
-    tomorrow = clock.now() + dt.timedelta(days=1)
-    monkeypatch.setattr(clock, "now", lambda: tomorrow)
+    tomorrow = outside.now() + dt.timedelta(days=1)
+    give(now=lambda: tomorrow)
     run(monkeypatch, "rotate-signing")
     assert secrets.signing()[1:] == accepted[:1]
 
@@ -161,10 +162,10 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None
 
     def name(product: str) -> None:
         monkeypatch.setenv("PARTNERS", json.dumps({product: {"url": "https://partner.example/prepare"}}))
-        settings.cache_clear()
+        outside.forget()
 
     yield name
-    settings.cache_clear()
+    outside.forget()
 
 
 def test_a_product_that_nobody_registered_gets_no_secret(
@@ -237,11 +238,11 @@ def test_a_product_is_registered_in_the_settings_of_the_stage(
 
 def test_an_unknown_secret_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_ID", "nobody-has-it")
-    settings.cache_clear()
+    outside.forget()
 
     with pytest.raises(SystemExit, match=r"AWS refused: .*Is the environment that of the stage"):
         run(monkeypatch, "show-secrets")
-    settings.cache_clear()
+    outside.forget()
 
 
 def test_the_list_has_names_and_dates_and_no_value(

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib import outside
 from chalicelib import pages as apps
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.errors import ErrorCode
 from chalicelib.routes import pages as pages_route
 from chalicelib.routes.pages import EXPLORER, FOLDER, PARTS, RENDERER
-from chalicelib.settings import settings
 from infra.vendored import renderer
+from tests.support.giving import environment
 from tests.support.http import Reply, call, get
 
 MAX_PUBLIC_BYTES = 1_500_000  # of an answer to anybody
@@ -71,10 +72,10 @@ def test_the_openapi_document_is_served_to_anybody(stage: str) -> None:
 def schemes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The stage has only these schemes enabled."""
     monkeypatch.setenv("AUTH_SCHEMES", ",".join(request.param))
-    settings.cache_clear()
+    outside.forget()
     yield request.param
     monkeypatch.undo()
-    settings.cache_clear()
+    outside.forget()
 
 
 def test_the_document_names_the_schemes_that_the_stage_has_enabled(stage: str, schemes: list[str]) -> None:
@@ -152,15 +153,12 @@ def test_an_answer_to_anybody_is_small(stage: str, path: str) -> None:
 def test_a_public_file_is_read_and_made_once(stage: str, monkeypatch: pytest.MonkeyPatch, schemes: str) -> None:
     files = [path for path in PUBLIC if "/payment/" not in path]
     work: list[str] = []
-    with monkeypatch.context() as patch:
-        patch.setenv("AUTH_SCHEMES", schemes)
-        settings.cache_clear()
+    with environment(AUTH_SCHEMES=schemes), monkeypatch.context() as patch:
         first = [visit(stage, path).text for path in files]
         for name in ("read_text", "read_bytes", "open"):
             patch.setattr(Path, name, lambda path, *_args, **_options: work.append(str(path)))
         patch.setattr(pages_route, "security", lambda *_: work.append("the document"))
         second = [visit(stage, path).text for path in files]
-    settings.cache_clear()
 
     assert work == []
     assert first == second

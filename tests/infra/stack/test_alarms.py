@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways import https, mail, secrets
+from chalicelib.gateways import https, secrets
 from chalicelib.gateways.https import Reply
 from chalicelib.routes import jobs
 from chalicelib.services import authentication, health, outbox, payment_sweep, payments
-from chalicelib.settings import settings
 from infra.api_gateway import gateway
 from infra.api_gateway.gateway import Kind, Refusal
 from infra.bank import faults
@@ -33,6 +33,7 @@ from tests.services.test_jobs import EVENT
 from tests.support.accounts import an_account
 from tests.support.builders import a_shop
 from tests.support.cards import a_card_body
+from tests.support.giving import Give
 from tests.support.http import call, get, post
 from tests.support.intercepted_calls import counting
 from tests.support.iso8583_stage import ending, paying_at_a_bank
@@ -152,9 +153,9 @@ def test_a_partner_out_of_reach_is_no_defect(stage: str, logs: Logs, monkeypatch
     with closed() as url, monkeypatch.context() as patch:
         patch.setenv("PARTNERS", json.dumps({"Test": {"url": url}}))
         patch.setattr(secrets, "partner", lambda _: Secret("a-secret-of-the-partner"))
-        settings.cache_clear()
+        outside.forget()
         assert post(stage, PREPARE, a_preparation(product="Test")).error == (503, 902)
-    settings.cache_clear()
+    outside.forget()
     sums = logs.sums()
 
     assert of_triggers(sums) == {}
@@ -202,12 +203,12 @@ def test_an_unreadable_record_is_a_ticket_and_no_defect(stage: str, logs: Logs) 
     assert "Authorizer" in counting  # it reads logins, agents and secrets
 
 
-def test_mail_that_does_not_leave_is_no_defect(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_that_does_not_leave_is_no_defect(stage: str, logs: Logs, give: Give) -> None:
     def fails(*_: Any) -> None:
         reason = "Throttling"
         raise NotSentError(reason)
 
-    monkeypatch.setattr(mail, "send", fails)
+    give(send_mail=fails)
     assert post(stage, SUBMIT, a_body() | {"Receipt": {"Email": "a@customer.example"}}).error == (200, 0)
     outbox.sweep(datetime.now(UTC) + timedelta(minutes=2))
 
@@ -356,11 +357,11 @@ def public_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], 
 
     def be(address: str) -> None:
         monkeypatch.setenv("PUBLIC_ADDRESS", address)
-        settings.cache_clear()
+        outside.forget()
 
     yield be
     monkeypatch.undo()
-    settings.cache_clear()
+    outside.forget()
 
 
 def test_the_look_asks_for_the_health_at_the_public_address(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib import settings
+from chalicelib import outside, settings
 from infra.stack import config, package, runtime
 
 
@@ -123,11 +123,11 @@ def test_prod_takes_no_sandbox_unless_the_settings_allow_it(monkeypatch: pytest.
     monkeypatch.delenv("PARTNERS", raising=False)
     monkeypatch.setenv("STAGE", "prod")
     monkeypatch.setenv("ACQUIRERS", "SANDBOX")
-    settings.settings.cache_clear()
+    outside.forget()
     try:
         with pytest.raises(SystemExit, match="ACQUIRERS names SANDBOX, which moves no money"):
             settings.settings()
         monkeypatch.setenv("ALLOW_SANDBOX", "true")
         assert settings.settings().acquirers == ("SANDBOX",)
     finally:
-        settings.settings.cache_clear()
+        outside.forget()

@@ -1,0 +1,169 @@
+"""What the service takes from outside: time, settings, secrets, and each way out. One frozen value, made once.
+
+Nothing else in the service takes the time of day from the machine, except to sign calls of AWS. The tests, the
+simulation and the local stage give other values with `given`; no module is changed for it.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from chalicelib.record import Record
+
+if TYPE_CHECKING:
+    import socket
+
+    from chalicelib.aws.client import Client, Limits
+    from chalicelib.aws.connections import Answer
+    from chalicelib.aws.endpoints import Service
+    from chalicelib.domain.outbox import Outbox
+    from chalicelib.gateways.acquirers import Acquirer
+    from chalicelib.gateways.https import Reply
+    from chalicelib.settings import Settings
+
+
+def machine_time() -> datetime:
+    """Return the time of this machine, in UTC."""
+    return datetime.now(UTC)
+
+
+# The ways out are imported at first use: a cold start loads only what its request needs.
+
+
+def _client(service: "Service", limits: "Limits") -> "Client":
+    from chalicelib.aws.client import Client  # noqa: PLC0415
+
+    return Client(service, limits)
+
+
+def _exchange(*arguments: Any) -> "Answer":
+    from chalicelib.aws import connections  # noqa: PLC0415  the first call loads http.client and ssl
+
+    return connections.exchange(*arguments)
+
+
+def _boto3_client(service: str, **options: Any) -> Any:
+    from chalicelib.gateways import create  # noqa: PLC0415
+
+    return create(service, **options)
+
+
+def _secret(secret_id: str) -> str:
+    from chalicelib.gateways import secrets  # noqa: PLC0415
+
+    return secrets.fetch(secret_id)
+
+
+def _sandbox() -> "Acquirer":
+    from chalicelib.gateways.acquirers.sandbox import Sandbox  # noqa: PLC0415  production stages do not need it
+
+    return Sandbox()
+
+
+def _iso8583() -> "Acquirer":
+    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  other stages need no codec
+    from chalicelib.settings import settings  # noqa: PLC0415
+
+    return Iso8583(settings().iso8583)
+
+
+def _acquirers() -> "Mapping[str, Callable[[], Acquirer]]":
+    """Return all acquirers. Remove one only after its last transaction is finished, because the sweep resolves it."""
+    return {"SANDBOX": _sandbox, "ISO8583": _iso8583}
+
+
+def _post(*arguments: Any, **limits: Any) -> "Reply":
+    from chalicelib.gateways import https  # noqa: PLC0415
+
+    return https.post(*arguments, **limits)
+
+
+def _send_mail(message: "Outbox", to: str) -> str:
+    from chalicelib.gateways import mail  # noqa: PLC0415
+
+    return mail.send(message, to)
+
+
+def _send_sms(message: "Outbox", to: str) -> str:
+    from chalicelib.gateways import sms  # noqa: PLC0415
+
+    return sms.send(message, to)
+
+
+def _look_up(*arguments: Any, **options: Any) -> Any:
+    import socket  # noqa: PLC0415
+
+    return socket.getaddrinfo(*arguments, **options)
+
+
+def _open_socket(*arguments: Any) -> "socket.socket":
+    import socket  # noqa: PLC0415
+
+    return socket.socket(*arguments)
+
+
+class Outside(Record):
+    """What the service takes from outside."""
+
+    now: Callable[[], datetime] = machine_time
+    elapsed: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
+    between: Callable[[float, float], float] = random.uniform  # a random number: jitter, no secret
+    settings: "Settings | None" = None  # None: those of the environment
+    secret: Callable[[str], str] = _secret  # the text of a secret, by its ID
+    client: "Callable[[Service, Limits], Client]" = _client  # of DynamoDB, Secrets Manager and KMS
+    exchange: "Callable[..., Answer]" = _exchange  # a request of this client and its answer
+    boto3_client: Callable[..., Any] = _boto3_client  # of SES, SNS and S3
+    acquirers: "Mapping[str, Callable[[], Acquirer]]" = field(default_factory=_acquirers)  # by their codes
+    post: "Callable[..., Reply]" = _post  # to a partner or a webhook
+    send_mail: "Callable[[Outbox, str], str]" = _send_mail
+    send_sms: "Callable[[Outbox, str], str]" = _send_sms
+    look_up: Callable[..., Any] = _look_up  # the addresses of a name
+    open_socket: "Callable[..., socket.socket]" = _open_socket
+
+
+current = Outside()
+
+
+def now() -> datetime:
+    """Return the time of the service, in UTC."""
+    return current.now()
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_given: list[dict[str, Any]] = []
+_made: list[Callable[[], None]] = []
+
+
+def made_once(make: Callable[P, T]) -> Callable[P, T]:
+    """Remember what a function makes from the outside, by its arguments, until another outside is given."""
+    made = cache(make)
+    _made.append(made.cache_clear)
+    return cast("Callable[P, T]", made)
+
+
+@contextmanager
+def given(**changes: Any) -> Iterator[None]:
+    """Change the outside in the block. What was made from the outside before is forgotten, and the environment too."""
+    _given.append(changes)
+    forget()
+    try:
+        yield
+    finally:
+        _given[:] = [one for one in _given if one is not changes]
+        forget()
+
+
+def forget() -> None:
+    """Forget what was made from the outside, after a change of the environment."""
+    global current  # noqa: PLW0603  the only place of the value
+    current = Outside(**{name: value for changes in _given for name, value in changes.items()})
+    for clear in _made:
+        clear()
