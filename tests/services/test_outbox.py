@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import mail, sms
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
-from chalicelib.services import lane_runner, outbox, receipts
+from chalicelib.services import outbox, receipts
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import merchants, message_limits, terminals, transactions
 from chalicelib.store import outbox as outbox_store
@@ -305,19 +304,16 @@ def test_a_receipt_without_its_transaction_is_tried_again(capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_sweep_begins_with_the_longest_due_and_says_how_far_behind_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_begins_with_the_longest_due_and_says_how_far_behind_it_is(give: Give) -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment + timedelta(seconds=number))) for number in (3, 0, 2, 1)]
     tried: list[str] = []
-    real = outbox_store.claim
 
-    def claim(entry_id: str, now: datetime) -> Outbox | None:
-        tried.append(entry_id)
-        return real(entry_id, now)
+    def send(message: Outbox, to: str) -> str:
+        tried.append(to)
+        return mail.send(message, to)
 
-    monkeypatch.setattr(outbox_store, "claim", claim)
-    clock = SimpleNamespace(monotonic=lambda: outbox.SECONDS if len(tried) == 3 else 0.0)
-    monkeypatch.setattr(lane_runner, "time", clock)
+    give(send_mail=send, elapsed=lambda: outbox.SECONDS if len(tried) == 3 else 0.0)
     swept = outbox.sweep(moment + timedelta(minutes=2))
 
     assert (swept.done, swept.is_unfinished) == (3, True)
