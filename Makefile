@@ -85,7 +85,7 @@ lint: $(VENV)
 types: $(VENV)
 	@$(BIN)/mypy
 
-bench: $(VENV) engine $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history events" for lists and webhooks; ARGS=documents for all tables of the documents
+bench: $(VENV) engine $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS=history for lists; ARGS=documents for all tables of the documents
 	@$(BIN)/python -m infra.bench $(ARGS)
 
 simulate: $(VENV)  ## run random scenarios with faults. SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a failing seed is printed and run again

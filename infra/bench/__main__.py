@@ -4,11 +4,9 @@ DynamoDB Local counts the capacity units. The bench only prints figures: nothing
 """
 
 import base64
-import os
 import sys
 import uuid
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from app import app
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SUBMIT = "/api/v1/payment/submit"
-EVENTS = 100_000
 TAKINGS = "/api/v1/report/takings"
 
 
@@ -115,12 +112,6 @@ def operations_table(agent: LambdaClient) -> Table:
     return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
-def events_table() -> Table:
-    """Return the result of many webhook events under faults, in the simulation."""
-    many_events = import_module("tests.simulation.many_events")  # only this table needs the tests
-    return Table("events", ("", "number"), many_events.prove(EVENTS, os.cpu_count() or 1))
-
-
 def main() -> None:
     """Print the tables. With `documents` measure every table of the documents, and write them there."""
     wanted = set(sys.argv[1:])
@@ -146,8 +137,6 @@ def _tables(wanted: set[str]) -> list[Table]:
         print_sign_in()
         if "history" in wanted:
             tables += history_tables()
-    if "events" in wanted:
-        tables.append(show(events_table()))
     return tables
 
 

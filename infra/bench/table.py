@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("docs/costs.md", "docs/history.md", "docs/simulation.md")
+DOCUMENTS = ("docs/costs.md", "docs/history.md")
 MARKED = re.compile(r"(?P<begin><!-- bench: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- bench: end -->)", re.DOTALL)
 
 

@@ -27,7 +27,7 @@ def errors_guide() -> str:
     declines = [f"| {1000 + code} | {message} |" for code, message in MESSAGES.items() if code]
     checks = [f"| {check.value} | {check.name.replace('_', ' ').lower()} |" for check in Check]
     checks.append("| 561 to 571 | a reference to an object that does not exist: the ErrorCode of the same number |")
-    return _filled("errors.md", errors=errors, declines=declines, checks=checks)
+    return _filled("errors.txt", errors=errors, declines=declines, checks=checks)
 
 
 def alarms_guide() -> str:
@@ -36,14 +36,14 @@ def alarms_guide() -> str:
     for one in ALARMS:
         action = one.action.replace("|", r"\|")  # a pipe in a query would end the cell
         rows[one.level].append(f"| `{one.name}` | {one.meaning} | {action} |")
-    return _filled("alarms.md", pages=rows["page"], tickets=rows["ticket"])
+    return _filled("alarms.txt", pages=rows["page"], tickets=rows["ticket"])
 
 
 def parameters_guide() -> str:
     """Return the guide of the template's parameters."""
     parameters = resources.definition()["Parameters"].items()
     rows = [f"| `{name}` | {one['Description']} | {_default(one)} | {_values(one)} |" for name, one in parameters]
-    return _filled("parameters.md", parameters=rows)
+    return _filled("parameters.txt", parameters=rows)
 
 
 def _default(parameter: dict[str, Any]) -> str:

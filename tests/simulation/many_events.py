@@ -1,8 +1,7 @@
-"""Long scenarios with webhooks: many events, through everything that can go wrong. `make bench ARGS=events` runs them.
+"""Long scenarios with webhooks: many events, through everything that can go wrong.
 
 Two tills pay all the time. One receiver is down for a third of the time, processes die at any call, records of the
-streams come twice or not at all. In the last scenarios nothing else goes wrong, and they run a second time with a
-receiver that is never down: how long the other one waits must not depend on it.
+streams come twice or not at all.
 """
 
 import gc
@@ -14,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import count
-from statistics import quantiles
 from typing import Any, NamedTuple
 
 from tests.simulation import environment
@@ -23,10 +21,9 @@ from tests.simulation.environment import present
 from tests.simulation.faults import KINDS
 from tests.simulation.scenario import AFTERWARDS, HOUR, MINUTE, TOWN, Scenario
 from tests.simulation.scenario_script import AMOUNTS, AT_HOST, CARD, CASH, PARTS, TILLS, Act
-from tests.simulation.webhooks import DOWN, FINE, RULES, Webhooks
+from tests.simulation.webhooks import DOWN, RULES, Webhooks
 
 PAYMENTS_EACH = 1000  # payments of a scenario: more would take too much memory
-CALM = 6  # scenarios without other faults than the slow receiver, to measure the delay of the other one
 APART = 1.0  # seconds between two payments
 SHARE = 0.0005  # of the calls at each door: a fault
 REVERSED = 0.25  # of the payments
@@ -37,7 +34,6 @@ class Found(NamedTuple):
     """The counts of a scenario, and its violations."""
 
     counts: Counter[str]
-    delays: Sequence[float]  # of the receiver that is never down
     violations: Sequence[str]
 
 
@@ -112,7 +108,7 @@ def simulate(seed: str, payments: int, share: float, down: float) -> Found:
     """Run a scenario, and return what is found in the end; within `environment.simulated`."""
     scenario = LongScenario(seed, payments, share, down)
     scenario.run()
-    webhooks, stored = scenario.webhooks, scenario.webhooks.stored_at
+    webhooks = scenario.webhooks
     counts = Counter(
         {
             "scenarios": 1,
@@ -125,8 +121,7 @@ def simulate(seed: str, payments: int, share: float, down: float) -> Found:
             ),
         }
     )
-    delays = [times[0] - stored[event_id] for event_id, times in webhooks.got[FINE].items()]
-    return Found(counts, delays, [f"scenario {seed}: {what}" for rule in RULES for what in rule(scenario)])
+    return Found(counts, [f"scenario {seed}: {what}" for rule in RULES for what in rule(scenario)])
 
 
 def live_one(wanted: tuple[str, int, float, float]) -> Found:
@@ -151,31 +146,6 @@ def faulty(
                 total.update(found.counts)
                 violations += found.violations
     return total, violations
-
-
-def calm(scenarios: int, processes: int, payments: int = PAYMENTS_EACH) -> dict[float, list[float]]:
-    """Return what the receiver that is never down waits while the other one is down, and while it is not."""
-    delays: dict[float, list[float]] = {DOWN: [], 0.0: []}
-    wanted = [(f"calm {number}", payments, 0.0, down) for number in range(scenarios) for down in delays]
-    with ProcessPoolExecutor(processes) as pool:
-        for (_, _, _, down), found in zip(wanted, pool.map(live_one, wanted), strict=True):
-            delays[down] += found.delays
-    return delays
-
-
-def prove(events: int, processes: int) -> list[tuple[str, str]]:
-    """Return what was found of so many events, as rows of a table. What is wrong is named."""
-    total, violations = faulty(events, processes)
-    delays = calm(CALM, processes)
-    rows = [
-        *((name, f"{number:,}") for name, number in total.items()),
-        ("violations", "; ".join(violations[:5]) or "none"),
-    ]
-    for text, percent in (("median", 50), ("99 of 100", 99)):
-        seconds = {down: f"{quantiles(each, n=100)[percent - 1]:.2f} s" for down, each in delays.items()}
-        rows.append((f"delay of the healthy receiver, {text}", seconds[DOWN]))
-        rows.append((f"the same, while both are up, {text}", seconds[0.0]))
-    return rows
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ MADE = {
     "search",
     "takings",
     "export",
-    "events",
     "cold-start",
 }  # by infra.bench
 PAGES = Table("pages", ("page", "calls"), [("first", "5"), ("last", "6")])

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import boto3
 import pytest
 
 from chalicelib import outside
@@ -13,7 +12,7 @@ from chalicelib.domain.phases import Phase
 from infra.bank import books
 from infra.demo.data import OTHER_OWNER, OTHER_TILL
 from infra.local import aws_server, engines, ports
-from tests.support import aws_commands, guides
+from tests.support import guides
 from tests.support.cards import a_card_body
 from tests.support.http import get, post
 from tests.support.iso8583_stage import RunningBank, check_books, paying_at_a_bank
@@ -25,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("fresh_tables")  # the guide's commands are
 GUIDE = "docs/bad-days.md"
 SUBMIT = "/api/v1/payment/submit"
 PAID, UNKNOWN, REJECTED, _, _, AFTERWARDS = (f"77F0B0F7-3D0B-4F0D-9A43-9B7C0C8A1D0{number}" for number in range(1, 7))
-NOT_IN_MOTO = {"UpdateRegionSettings", "CreateBackupSelection"}
 Paste = Callable[..., str]
 
 
@@ -133,32 +131,3 @@ def test_a_sale_of_an_outage_is_taken_once_when_the_store_is_back(stage: str, mo
     assert (taken.error, again.error) == ((200, 0), (200, 0))
     assert "Idempotent-Replayed" not in taken.headers
     assert again.headers["Idempotent-Replayed"] == "true"
-
-
-@pytest.mark.usefixtures("aws")
-def test_the_copies_in_another_region_are_made_by_the_commands_of_the_guide() -> None:
-    given, *commands = guides.commands_under(GUIDE, "Copies in another region")
-    variables = dict(word.split("=") for word in given.split()[1:]) | {"STACK": "copied"}
-    region, bucket = variables["COPIES"], f"copied-{variables['ACCOUNT']}-files"
-    secrets, store = boto3.client("secretsmanager"), boto3.client("s3")
-    secrets.create_secret(Name="copied-secret", SecretString="{}")
-    store.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
-    store.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-
-    answers = dict(aws_commands.carry_out(commands, variables))
-
-    assert {operation for operation, answer in answers.items() if answer is None} == NOT_IN_MOTO
-    backup = boto3.client("backup", region_name=variables["AWS_DEFAULT_REGION"])
-    plan = backup.get_backup_plan(BackupPlanId=answers["CreateBackupPlan"]["BackupPlanId"])["BackupPlan"]
-    [rule] = plan["Rules"]
-    [copied] = rule["CopyActions"]
-    there = boto3.client("backup", region_name=region).list_backup_vaults()["BackupVaultList"]
-    assert [vault["BackupVaultArn"] for vault in there] == [copied["DestinationBackupVaultArn"]]
-    here = backup.list_backup_vaults()["BackupVaultList"]
-    assert [vault["BackupVaultName"] for vault in here] == [rule["TargetBackupVaultName"]]
-    replicas = secrets.describe_secret(SecretId="copied-secret")["ReplicationStatus"]
-    assert [one["Region"] for one in replicas] == [region]
-    replication = store.get_bucket_replication(Bucket=bucket)["ReplicationConfiguration"]
-    assert [one["Destination"]["Bucket"] for one in replication["Rules"]] == [
-        f"arn:aws:s3:::copied-{variables['ACCOUNT']}-copies"
-    ]
