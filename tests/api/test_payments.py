@@ -23,11 +23,12 @@ SUBMIT = "/api/v1/payment/submit"
 
 
 SENT = complete_requests.cash(complete_requests.Ids())
+GROUP = ("TerminalGroupID", "TerminalGroupCode")
 OFFLINE_ONLY = {"Invoice": "1", "Paid": "2026-03-14T11:26:53", "OfflineLocation": {"Latitude": 1, "Longitude": 1}}
 ONLINE = {"OfflineTran": {"OfflineMode": False, **OFFLINE_ONLY}}
 WHOLE_BODY: dict[str, Any] = {
-    **{name: value for name, value in SENT.items() if name not in {"CurrentAccountID", "TerminalGroupID"}},
-    "BasicTran": SENT["BasicTran"] | ONLINE,
+    **{name: value for name, value in SENT.items() if name not in {"CurrentAccountID", *GROUP}},
+    "BasicTran": {name: value for name, value in SENT["BasicTran"].items() if name not in GROUP} | ONLINE,
     "TerminalGroupCode": "DEFAULT",
     "Receipt": None,
     "Files": [],

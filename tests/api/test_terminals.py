@@ -113,7 +113,7 @@ def test_the_country_of_a_terminal_is_apart_from_the_place_of_the_request(shop: 
 
 
 def test_both_spellings_of_self_service_are_taken_and_a_difference_is_told(shop: Shop) -> None:
-    assert shop.terminal(SelfSevice=None, SelfService="1")["SelfService"] == "1"
+    assert shop.terminal(SelfService=None, SelfSevice="1")["SelfService"] == "1"
 
     reply = shop.post(CREATE, terminal_body(shop.id, SelfSevice="0", SelfService="1"))
     assert (reply.error, reply.findings) == ((400, 202), [("SelfService", 12)])

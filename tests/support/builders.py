@@ -12,7 +12,8 @@ from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.domain.terminal import Terminal
-from tests.support import http
+from tests.support import http, spec_fields, specification
+from tests.support.specification import B, D, I, N, S
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 PHONE = "+27 82 987 6543"
@@ -91,55 +92,88 @@ def image(content: bytes = PNG) -> dict[str, str]:
     return {"Data": base64.b64encode(content).decode()}
 
 
-DEVICE = {
-    "PhoneManufacturer": "Acme",
-    "PhoneModel": "One",
-    "DeviceID": "a1",
-    "DeviceType": "POS",
-    "AppFramework": "None",
-    "OS": "Android",
-    "OSVersion": "14",
-    "AppID": "till",
-    "BuildNumber": "7",
-}
-CONTEXT: dict[str, Any] = {
+_NUMBERS = (
+    *("TaxSystemID", "SupportCuratorID", "HunterID", "OriginCuratorID", "CashRegisterCuratorID"),
+    *("ProductSolutionID", "ContractTypeID"),
+)
+# The values of complete requests, by the last names of a field's path. Any other field has a value of its kind.
+VALUES: dict[str, Any] = {
     "Location": {"Latitude": -33.92, "Longitude": 18.42},
-    "Country": "South Africa",
     "CountryCode": "ZA",
-    "DeviceInfo": DEVICE,
+    "OS": "Android",
     "GMT": 2,
     "AppFramework": "None",
     "Lang": "en",
     "IP": "10.0.0.1",
-}
-MOBILE_SETTINGS: dict[str, Any] = {
-    "Features": {
-        "AcceptCards": True,
-        "AcceptCash": True,
-        "AcceptPrepaid": True,
-        "AcceptCredit": True,
-        "AcceptOuterCard": True,
-        "ShowInventory": True,
-        "RegularPayments": True,
-        "Offline": True,
-        "AsyncCashProcessing": True,
-        "InternalUpdate": True,
-        "AutoLogin": True,
-        "Inherited": False,
-        "ChangeClientLogo": True,
-        "BarcodeScanner": True,
-    },
+    "CountryID": "ZA",
+    "CurrencyID": "ZAR",
+    "LanguageID": "en",
+    "Email": an_email,
+    "UserEmail": an_email,
+    "Emails": lambda: [an_email()],
+    "Phone": PHONE,
+    "Phones": ["+27829876544"],
+    "UserPhone": PHONE,
+    "UserName": "Thandi",
+    "Web": "https://shop.example",
     "MobHomeURL": "https://shop.example",
-    "MobHomeURLNull": False,
     "MobQRUrl": "https://shop.example/qr",
-    "MobQRUrlNull": False,
-    "AllowLinkedCards": 1,
-    "AllowCreditVoucherReverses": 1,
-    "ServicePayDashboard": True,
-    "ServicePayDashboardNull": False,
-    "MobileAppPasswordStore": True,
-    "BarcodeScanner": True,
-    "BarcodeScannerNull": False,
+    "FInstID": 4,
+    **{name: number for number, name in enumerate(_NUMBERS, 1)},
+    "ClientType": 2,
+    "ClientImportance": 100,
+    "Sbp": {"Merchant": {"Rate": 0.7}},
+    "AddressDeFacto": "1 Long Street",
+    "EndSessions": True,
+    "TaxID": "4012345678",
+    "AccountType": 20,
+    "Data": lambda: image()["Data"],
+    "Inherited": False,
+    "PrinterCode": "ESCPOS58",
+    "PrinterSettings": {"Paper": {"Width": 58}},
+    "SIC": "5411",
+    "Currency": "710",
+    "EntryCaps": "8",
+    "RegionCode": "WC",
+    "TerminalGroupCode": "SOFTPOS",
+    "TimeOffset": "+02:00",
+    "ContactlessCapable": "1",
+    "SelfService": "0",
+    "Latitude": -33.92,
+    "Longitude": 18.42,
+}
+
+
+def complete(path: str, given: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return a body with every field, but those given as None; a value is given by the last names of its path."""
+    body: dict[str, Any] = _object(spec_fields.REQUESTS[path], (), VALUES | (given or {}))
+    return body
+
+
+def _object(table: dict[str, Any], path: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
+    found = {name: _value(kind, (*path, name), values) for name, (kind, _) in table.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _value(kind: Any, path: tuple[str, ...], values: dict[str, Any]) -> Any:
+    for start in range(len(path)):
+        if (name := ".".join(path[start:])) in values:
+            value = values[name]
+            return value() if callable(value) else value
+    if isinstance(kind, dict):
+        return _object(kind, path, values)
+    if isinstance(kind, list):
+        return [_value(kind[0], path, values)]
+    by_kind = {S: path[-1], B: not path[-1].endswith("Null"), I: 1, N: 1.5, D: 1}
+    return by_kind.get(kind, {path[-1]: {"Deep": 1}})
+
+
+MERCHANT = "/api/v1/merchant/{merchantId}"
+DEVICE = complete("/api/v1/merchant/create")["DeviceInfo"]
+CONTEXT: dict[str, Any] = {
+    name: value
+    for name, value in complete("/api/v1/payment/prepare", {"CurrentAccountID": None}).items()
+    if name in specification.CONTEXT
 }
 
 
@@ -149,150 +183,59 @@ def changed(body: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def merchant_body(**changes: Any) -> dict[str, Any]:
-    """Return the body of merchant/create with everything the specification lists."""
-    return changed(
-        {
-            **CONTEXT,
-            "Name": "Corner Store",
-            "Phone": "+27 82 987 6543",
-            "FInstID": 4,
-            "AddressDeFacto": "1 Long Street",
-            "ClientManager": {"UserName": "Thandi", "UserEmail": an_email(), "UserPhone": "+27 82 987 6543"},
-            "AddressDeJure": "2 Short Street",
-            "Description": "Groceries",
-            "Web": "https://shop.example",
-            "State": 1,
-            "SendWelcomeEmail": True,
-            "ClientSource": "fair",
-            "TaxSystemID": 1,
-            "SupportCuratorID": 2,
-            "HunterID": 3,
-            "OriginCuratorID": 4,
-            "CashRegisterCuratorID": 5,
-            "ProductSolutionID": 6,
-            "ContractTypeID": 7,
-            "ClientMode": 1,
-            "ClientImportance": 100,
-            "ClientType": 2,
-            "TaxID": "4012345678",
-            "MobileSettings": MOBILE_SETTINGS,
-            "ImageAvatar": image(),
-            "Sbp": {"Merchant": {"Rate": 0.7}},
-        },
-        changes,
-    )
+    """Return the body of merchant/create with every field."""
+    given = {"CurrentAccountID": None, "Name": "Corner Store"}
+    return changed(complete("/api/v1/merchant/create", given), changes)
 
 
 def merchant_update(**changes: Any) -> dict[str, Any]:
-    """Return the body of merchant/{merchantId}/update with everything an administrator may send but the ID."""
-    left_out = dict.fromkeys(
-        (
-            *("FInstID", "ClientManager", "SendWelcomeEmail", "HunterID", "ClientType", "ImageAvatar", "Sbp"),
-            "ClientImportance",  # only a system user
-        )
-    )
-    return changed(merchant_body(**left_out) | {"BarcodeScanner": True, "Image": image(JPEG)}, changes)
+    """Return the body of merchant/{merchantId}/update with every field that an administrator may send but the ID."""
+    given = {"ID": None, "CurrentAccountID": None, "ClientImportance": None, "Image": image(JPEG)}
+    return changed(complete(f"{MERCHANT}/update", given | {"Name": "Corner Store"}), changes)
 
 
 def agent_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
-    """Return the body of pos/create with everything the specification lists but the terminal."""
-    return changed(
-        {
-            **CONTEXT,
-            "Name": "Till 1",
-            "Email": an_email(),
-            "Phone": "+27 82 987 6543",
-            "BranchID": merchant_id,
-            "ClientID": merchant_id,
-            "State": 1,
-            "Password": PASSWORD,
-            "SecretKey": "a secret key of some length",
-            "AddressDeFacto": "1 Long Street",
-            "SendWelcomeEmail": True,
-            "BranchesActions": [{"BranchID": merchant_id, "Actions": [201, 301]}],
-            "AccountType": 20,
-            "ImageAvatar": image(),
-            "MobileSettings": MOBILE_SETTINGS,
-            "PrinterSettings": {"Paper": {"Width": 58}},
-            "PrinterAndTaxSettings": {"PrinterID": 1, "PrinterCode": "ESCPOS58"},
-        },
-        changes,
-    )
+    """Return the body of pos/create with every field but the terminal."""
+    given = {
+        **dict.fromkeys(("TerminalID", "TID", "CurrentAccountID")),
+        "Name": "Till 1",
+        "BranchID": merchant_id,
+        "ClientID": merchant_id,
+        "Actions": [201, 301],
+        "Password": PASSWORD,
+        "SecretKey": "a secret key of some length",
+    }
+    return changed(complete(f"{MERCHANT}/pos/create", given), changes)
 
 
 def agent_update(**changes: Any) -> dict[str, Any]:
-    """Return the body of pos/{posId}/update with everything the specification lists but the ID and the terminal."""
-    return changed(
-        {
-            **CONTEXT,
-            "Name": "Till 2",
-            "Email": an_email(),
-            "Phone": "+27 82 987 6544",
-            "State": 1,
-            "Password": "another password of some length",
-            "AddressDeFacto": "3 Long Street",
-            "CountryID": "ZA",
-            "CurrencyID": "ZAR",
-            "LanguageID": "en",
-            "Unlock": True,
-            "EndSessions": True,
-            "PhoneNull": False,
-            "TIDNull": False,
-            "SecretKey": "another secret key of some length",
-            "TaxID": "4012345678",
-            "UserKindID": 1,
-            "Image": image(JPEG),
-            "MobileSettings": MOBILE_SETTINGS,
-            "ServerFiscalization": {"On": False},
-            "PrinterAndTaxSettings": {"PrinterID": 2, "PrinterCode": "ESCPOS80"},
-            "PrinterSettings": {"Paper": {"Width": 80}},
-            "AcquirersSettings": {"Order": ["CASH"]},
-        },
-        changes,
-    )
+    """Return the body of pos/{posId}/update with every field but the IDs, the terminal and the rights."""
+    given = {
+        **dict.fromkeys(("ID", "TerminalID", "TID", "CurrentAccountID", "BranchesActions")),
+        "Password": "another password of some length",
+        "SecretKey": "another secret key of some length",
+        "Phone": "+27 82 987 6544",
+        "PrinterID": 2,
+        "PrinterCode": "ESCPOS80",
+        "Image": image(JPEG),
+    }
+    return changed(complete(f"{MERCHANT}/pos/{{posId}}/update", given), changes)
 
 
 def terminal_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
-    """Return the body of terminal/create with everything the specification lists but the group's ID."""
-    return changed(
-        {
-            "BranchID": merchant_id,
-            "Name": f"T{secrets.token_hex(4)}",
-            "Alias": "Till 1",
-            "SIC": "5411",
-            "Title": "Corner Store",
-            "Currency": "710",
-            "Country": "710",
-            "City": "Cape Town",
-            "Location": "1 Long Street",
-            "EntryCaps": "8",
-            "RegionCode": "WC",
-            "CountryCode": "ZA",
-            "DeviceInfo": DEVICE,
-            "TerminalGroupCode": "SOFTPOS",
-            "Phone": "+27 82 987 6543",
-            "State": 1,
-            "Description": "At the door",
-            "Class": "A",
-            "BackRetailerID": f"{merchant_id:015d}",  # each merchant has its own
-            "Owner": "Thandi",
-            "Region": "Western Cape",
-            "Branch": "Main",
-            "ZIP": "8001",
-            "TimeOffset": "+02:00",
-            "ContactlessCapable": "1",
-            "SelfSevice": "0",
-            "Type": "POS",
-            "Latitude": -33.92,
-            "Longitude": 18.42,
-            "WithAccounts": False,
-            "ForAccount": False,
-            "Sbp": {"Id": "1"},
-            "IP": "10.0.0.1",
-            "Lang": "en",
-        },
-        changes,
-    )
+    """Return the body of terminal/create with every field but the group's ID."""
+    given = {
+        **dict.fromkeys(("GMT", "CurrentAccountID", "TerminalGroupID")),
+        "BranchID": merchant_id,
+        "Name": f"T{secrets.token_hex(4)}",
+        "Country": "710",
+        "Location": "1 Long Street",
+        "BackRetailerID": f"{merchant_id:015d}",  # each merchant has its own
+        "Sbp": {"Id": "1"},
+        "WithAccounts": False,
+        "ForAccount": False,
+    }
+    return changed(complete("/api/v1/terminal/create", given), {"AppFramework": None, **changes})
 
 
 @dataclass(frozen=True)

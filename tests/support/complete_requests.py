@@ -22,8 +22,8 @@ from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import linked_cards
 from chalicelib.store import agents
 from infra.local import ports
-from tests.support import builders, events, http, receivers, spec_fields
-from tests.support.builders import CONTEXT, JPEG, PASSWORD, PNG, Shop, a_shop, an_email
+from tests.support import builders, events, http, receivers
+from tests.support.builders import JPEG, PASSWORD, PNG, Shop, a_shop, an_email
 from tests.support.cards import EXP, PAN, chip_data
 from tests.support.spec_checks import Seen
 from tests.support.stored import stored_record, stored_transaction
@@ -49,101 +49,41 @@ class Ids:
     paid: str = "2026-11-21T10:00:00.000"
 
 
-def context(ids: Ids) -> dict[str, Any]:
-    return CONTEXT | {"GMT": 0, "CurrentAccountID": ids.agent}
-
-
-def purchases(quantity: str) -> dict[str, Any]:
-    line = {
-        "Title": "Coffee",
-        "Price": "6.15",
-        "Quantity": quantity,
-        "TaxCode": ["VAT15"],
-        "Tags": [{"Tag": 1, "Value": "x"}],
-    }
-    return {"AuxData": {"Purchases": [line]}}
-
-
-def acq_tran(code: str) -> dict[str, Any]:
+def values(ids: Ids) -> dict[str, Any]:
+    """Return the values of a cash payment that was taken offline, and of every card."""
+    pictures = (("PHOTO", PNG), ("SIGNATURE", JPEG))
     return {
-        "AcquirerCode": code,
-        "SingleStepAuthMode": True,
-        "ExternalTerminalID": "EXT-1",
-        "AllowSwipeOverChip": True,
-        "ForceSignatureRequirement": False,
-        "AdditionalAcquiringFields": ADDITIONAL,
-    }
-
-
-def receipt() -> dict[str, Any]:
-    return {
-        "Email": an_email(),
-        "Emails": [an_email()],
-        "Phone": "+27829876543",
-        "Phones": ["+27829876544"],
-        "RetryNum": 2,
-    }
-
-
-def cash(ids: Ids) -> dict[str, Any]:
-    """Return a cash payment that was taken offline, with everything but a card."""
-    basic = {
-        **spec_fields.CARRIED,
+        "CurrentAccountID": ids.agent,
+        "TerminalGroupID": ids.group,
+        "GMT": 0,
         "InputType": 10,
-        "CurrencyID": "ZAR",
-        "ServiceID": "S-1",
         "Amount": 12.3,
-        "ExtID": f"order-{a_guid()}",
         "AmountCashGot": 20,
         "ClientDateTime": ids.paid,
+        "BasicTran.ID": a_guid(),
+        "BasicReverseTran.ID": a_guid(),
+        "ExtID": f"order-{a_guid()}",
+        "Description": "Two coffees",
         "ExtTransData": '{"table": 5}',
-        "ID": a_guid(),
-        "AuxDataInput": purchases("2"),
-        "CPFData": {
-            "ProductsCustomFields": [
-                {
-                    "ProductDescID": 1,
-                    "ProductCode": "P",
-                    "Fields": [{"FieldDescID": 2, "FieldCode": "F", "TextSelect": "T"}],
-                }
-            ]
-        },
-        "OfflineTran": {
-            "OfflineMode": True,
-            "Invoice": "OFF-7",
-            "Paid": ids.paid,
-            "OfflineLocation": {"Latitude": -26.2, "Longitude": 28.05},
-            "OfflineQueueId": "Q-17",
-        },
-    }
-    return context(ids) | {
-        "BasicTran": basic,
-        "AcqTran": acq_tran("CASH"),
-        "TaxesModel": {"Taxes": ["VAT15"], "Code": "STANDARD"},
-        "Receipt": receipt(),
-        "Card": None,
-        "Files": [
-            {"FileType": kind, "FileCode": base64.b64encode(content).decode()}
-            for kind, content in (("PHOTO", PNG), ("SIGNATURE", JPEG))
-        ],
-        "TerminalGroupID": ids.group,
-        "TerminalGroupCode": "SOFTPOS",
-        "SkipFiscalization": True,
-        "FiscalRouteProfileCode": "none",
+        "Title": "Coffee",
+        "Price": "6.15",
+        "Quantity": "2",
+        "TaxCode": ["VAT15"],
+        "Taxes": ["VAT15"],
+        "OfflineTran.Invoice": "OFF-7",
+        "Paid": ids.paid,
+        "OfflineLocation": {"Latitude": -26.2, "Longitude": 28.05},
+        "AcquirerCode": "CASH",
+        "AdditionalAcquiringFields": ADDITIONAL,
+        "ForceSignatureRequirement": False,
+        "Receipt.Phone": "+27829876543",
+        "RetryNum": 2,
         "ClientProductCode": "CAFE",
-        "ServerBuildNumber": "1",
-        "UserAgent": "till/1.0",
+        "Files": [{"FileType": kind, "FileCode": base64.b64encode(content).decode()} for kind, content in pictures],
+        "CardInputMode": 2,
+        "LinkedCardId": ids.linked_card,
+        "CardDataInput": by_chip_or_keyed()["CardDataInput"],
     }
-
-
-def with_card(ids: Ids, input_type: int, card_of_it: dict[str, Any], amount: float = 12.3) -> dict[str, Any]:
-    """Return the same payment with a card, as it is taken online."""
-    body = cash(ids)
-    left_out = ("AmountCashGot", "OfflineTran")
-    basic = {name: value for name, value in body["BasicTran"].items() if name not in left_out}
-    basic |= {"InputType": input_type, "Amount": amount}
-    acquirer = acq_tran("SANDBOX") | {"SingleStepAuthMode": False}
-    return body | {"BasicTran": basic, "AcqTran": acquirer, "Card": card_of_it, "Files": []}
 
 
 def by_chip() -> dict[str, Any]:
@@ -154,153 +94,122 @@ def keyed_in() -> dict[str, Any]:
     return {"CardInputMode": 1, "CardDataInput": {"PAN": PAN, "EXP": EXP, "CVV2": CVV2}}
 
 
+def by_chip_or_keyed() -> dict[str, Any]:
+    return {"CardInputMode": 1, "CardDataInput": keyed_in()["CardDataInput"] | by_chip()["CardDataInput"]}
+
+
 def by_link(ids: Ids) -> dict[str, Any]:
     return {"CardInputMode": 2, "LinkedCardId": ids.linked_card}
 
 
-def every_submit(ids: Ids) -> dict[str, Any]:
-    """Return a body with every field at once, to spoil one of them: what it says does not go together."""
-    both = by_chip()["CardDataInput"] | keyed_in()["CardDataInput"]
-    return cash(ids) | {"Card": {**by_link(ids), "CardDataInput": both}}
+def cash(ids: Ids) -> dict[str, Any]:
+    """Return a cash payment that was taken offline, with everything but a card."""
+    return EVERYTHING[f"{PAYMENT}/submit"](ids) | {"Card": None}
 
 
-def reversal_of_cash(ids: Ids) -> dict[str, Any]:
-    """Return a return of a part of the cash payment, with everything but a card."""
-    basic = {
+def with_card(ids: Ids, input_type: int, card_of_it: dict[str, Any], amount: float = 12.3) -> dict[str, Any]:
+    """Return the same payment with a card, as it is taken online."""
+    body = cash(ids)
+    left_out = ("AmountCashGot", "OfflineTran")
+    basic = {name: value for name, value in body["BasicTran"].items() if name not in left_out}
+    basic |= {"InputType": input_type, "Amount": amount}
+    acquirer = body["AcqTran"] | {"AcquirerCode": "SANDBOX", "SingleStepAuthMode": False}
+    return body | {"BasicTran": basic, "AcqTran": acquirer, "Card": card_of_it, "Files": []}
+
+
+def reversal(ids: Ids, path: str, transaction: str, card_of_it: dict[str, Any] | None = None, **basic: Any) -> Any:
+    """Return the return of a part of a payment: of the cash payment, unless `basic` says otherwise."""
+    body = EVERYTHING[path](ids)
+    acquirer = "SANDBOX" if card_of_it else "CASH"
+    return body | {
+        "BasicReverseTran": body["BasicReverseTran"] | {"TransactionID": transaction, **basic},
+        "AcqTran": body["AcqTran"] | {"AcquirerCode": acquirer},
+        "Card": card_of_it,
+    }
+
+
+def period() -> dict[str, str]:
+    today = datetime.now(UTC)
+    return {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
+
+
+def of_a_reversal(ids: Ids) -> dict[str, Any]:
+    return {
         "TransactionID": ids.cash,
         "ReverseMode": 2,
-        "InputType": 10,
-        "CurrencyID": "ZAR",
-        "ServiceID": "S-1",
         "Amount": 6.15,
-        "PartialReverse": True,
-        "ClientDateTime": ids.paid,
-        "AuxDataInput": purchases("1"),
+        "Quantity": "1",
         "Description": "The cup was chipped",
     }
-    acquirer = {name: value for name, value in acq_tran("CASH").items() if name in REVERSAL_ACQ}
-    few = {name: value for name, value in receipt().items() if name in {"Email", "Phone", "RetryNum"}}
-    return context(ids) | {"BasicReverseTran": basic, "AcqTran": acquirer, "Receipt": few, "Card": None}
 
 
-REVERSAL_ACQ = ("AcquirerCode", "ExternalTerminalID", "ForceSignatureRequirement", "AdditionalAcquiringFields")
-
-
-def reversal_of_chip(ids: Ids) -> dict[str, Any]:
-    """Return the same of the chip payment, with its card."""
-    body = reversal_of_cash(ids)
-    return body | {
-        "BasicReverseTran": body["BasicReverseTran"] | {"TransactionID": ids.chip, "InputType": 3},
-        "AcqTran": body["AcqTran"] | {"AcquirerCode": "SANDBOX"},
-        "Card": {"CardInputMode": 1, "CardDataInput": keyed_in()["CardDataInput"] | by_chip()["CardDataInput"]},
+def of_a_list(ids: Ids) -> dict[str, Any]:
+    """Return filters, each so that it matches the cash payment or, as InvoiceOriginal, nothing."""
+    return {
+        "Search": "coffee",
+        "AccountID": ids.agent,
+        "Sort": "Date desc",
+        "ID": ids.cash,
+        "Page": 1,
+        "Invoice": "OFF-7",
+        "InvoiceOriginal": "OFF-7",
+        "RRN": "000000000000",
+        "ExtID": "order-1",
+        "Period": period(),
+        "ClientProductCode": "ClientProductCode",
+        "Format": "csv",
+        "TaxRate": "Tax Exempt",
     }
 
 
-def every_reverse(ids: Ids) -> dict[str, Any]:
-    return reversal_of_cash(ids) | {"Card": every_submit(ids)["Card"]}
-
-
-def reversal_cnp(ids: Ids) -> dict[str, Any]:
-    """Return a return of a part of the keyed-in payment: the few fields of payment/reversecnp."""
-    body = reversal_of_cash(ids)
-    names = ("TransactionID", "InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode", "Description")
-    basic = {name: body["BasicReverseTran"][name] for name in names}
-    return {name: body[name] for name in ("Location", "DeviceInfo", "IP", "Receipt")} | {
-        "BasicReverseTran": basic | {"TransactionID": ids.keyed, "InputType": 1, "ReverseMode": 5},
-        "AcqTran": body["AcqTran"] | {"AcquirerCode": "SANDBOX", "SingleStepAuthMode": True},
-    }
-
-
-def reversal_of_link(ids: Ids) -> dict[str, Any]:
-    """Return the same of the payment with a linked card, which it names."""
-    body = reversal_cnp(ids)
-    basic = body["BasicReverseTran"] | {"TransactionID": ids.linked, "InputType": 5}
-    return body | {"BasicReverseTran": basic, "Card": by_link(ids)}
-
-
-def prepare(ids: Ids) -> dict[str, Any]:
+def of_a_product(_: Ids) -> dict[str, Any]:
     given = {"AmountClient": "1500.00", "OrderId": "A-17"}
-    return context(ids) | {
+    return {
         "PrepareFields": [{"Name": name, "Value": value} for name, value in given.items()],
         "ProductDescCode": "Insurance",
         "ClientProductCode": "HOME",
     }
 
 
-def linked_cards_of(ids: Ids) -> dict[str, Any]:
-    return context(ids) | {"AccountId": ids.agent, "State": 1, "Status": 3, "Deleted": 0, "Page": 1}
+def of_cards(ids: Ids) -> dict[str, Any]:
+    return {"AccountId": ids.agent, "State": 1, "Status": 3, "Deleted": 0, "Page": 1}
 
 
-def history(ids: Ids) -> dict[str, Any]:
-    """Return a list with every filter, each so that it matches the cash payment or, as InvoiceOriginal, nothing."""
-    today = datetime.now(UTC)
-    model = {
-        "Search": "coffee",
-        "AccountID": ids.agent,
-        "Sort": "Date desc",
-        "ID": ids.cash,
-        "Invoice": "OFF-7",
-        "InvoiceOriginal": "OFF-7",
-        "RRN": "000000000000",
-        "InputType": 10,
-        "AcquirerCode": "CASH",
-        "ExtID": "order-1",
-        "Fiscal": {"Status": 0},
-        "OfflineRequestModel": {"Mode": 1},
-        "Page": 1,
-    }
-    return {
-        "Period": {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"},
-        "ListBasicModel": model,
-        "ClientProductCode": "CAFE",
-        "Location": CONTEXT["Location"],
-        "DeviceInfo": CONTEXT["DeviceInfo"],
-    }
+def of_takings(ids: Ids) -> dict[str, Any]:
+    return {"Period": period(), "AccountID": ids.agent, "By": "hour"}
 
 
-def export(ids: Ids) -> dict[str, Any]:
-    accounts = {"Cash": "800", "Clearing": "801", "Receivable": "610", "Prepaid": "850", "Sales": "200"}
-    names = {**accounts, "Returns": "201", "Tax": "820", "TaxRate": "Tax Exempt"}
-    return history(ids) | {"Format": "csv", "Accounts": names}
-
-
-def takings(ids: Ids) -> dict[str, Any]:
-    today = datetime.now(UTC)
-    period = {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
-    return context(ids) | {"Period": period, "AccountID": ids.agent, "By": "hour"}
-
-
-def drawer(ids: Ids) -> dict[str, Any]:
+def of_a_drawer(ids: Ids) -> dict[str, Any]:
     entered = {"Float": 500, "Counted": "512.30", "Note": "Two notes are torn"}
-    return drawers(ids) | {"AgentID": ids.agent, **entered}
+    return {"Day": f"{datetime.now(UTC):%Y-%m-%d}", "AccountID": ids.agent, "AgentID": ids.agent, **entered}
 
 
-def drawers(ids: Ids) -> dict[str, Any]:
-    return context(ids) | {"Day": f"{datetime.now(UTC):%Y-%m-%d}", "AccountID": ids.agent}
+def of_a_till(_: Ids) -> dict[str, Any]:
+    return {"Email": http.TILL[0], "Password": http.TILL[1]}
 
 
-def auth_account(ids: Ids) -> dict[str, Any]:
-    return {"CurrentAccountID": ids.agent, "Lang": "en", "IP": "10.0.0.1"}
+def _every_field(path: str, given: Callable[[Ids], dict[str, Any]]) -> Callable[[Ids], dict[str, Any]]:
+    return lambda ids: builders.complete(path, values(ids) | given(ids))
 
 
-def sign_in(_: Ids) -> dict[str, Any]:
-    return {"Email": http.TILL[0], "Password": http.TILL[1], "Remember": True}
-
-
-# A body with every field at once, for each endpoint that takes payments or asks about them.
+# A body with every field at once, for each endpoint that takes payments or asks about them. To spoil one of its fields:
+# what a payment or a reversal says does not go together.
 EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
-    "/api/v1/user/login/session": sign_in,
-    f"{PAYMENT}/AuthAccount": auth_account,
-    f"{PAYMENT}/submit": every_submit,
-    f"{PAYMENT}/prepare": prepare,
-    f"{PAYMENT}/listHistoryEx": history,
-    f"{PAYMENT}/listByDaysEx": history,
-    "/api/v1/report/export": export,
-    f"{PAYMENT}/reverse": every_reverse,
-    f"{PAYMENT}/reversecnp": reversal_cnp,
-    f"{PAYMENT}/GetLinkedCards": linked_cards_of,
-    "/api/v1/report/takings": takings,
-    "/api/v1/report/drawer": drawer,
+    path: _every_field(path, given)
+    for path, given in {
+        "/api/v1/user/login/session": of_a_till,
+        f"{PAYMENT}/AuthAccount": lambda _: {},
+        f"{PAYMENT}/submit": lambda _: {},
+        f"{PAYMENT}/prepare": of_a_product,
+        f"{PAYMENT}/listHistoryEx": of_a_list,
+        f"{PAYMENT}/listByDaysEx": of_a_list,
+        "/api/v1/report/export": of_a_list,
+        f"{PAYMENT}/reverse": of_a_reversal,
+        f"{PAYMENT}/reversecnp": lambda ids: of_a_reversal(ids) | {"ReverseMode": 5},
+        f"{PAYMENT}/GetLinkedCards": of_cards,
+        "/api/v1/report/takings": of_takings,
+        "/api/v1/report/drawer": of_a_drawer,
+    }.items()
 }
 
 
@@ -403,20 +312,9 @@ def manage(run: Run) -> None:
     run.look(f"{MERCHANT}/pos/{{posId}}/update", shop.post(f"{path}/update", builders.agent_update()))
     run.look(f"{MERCHANT}/pos/list", shop.post(f"{shop.path}/pos/list", {}))
     run.look(f"{MERCHANT}/terminal/list", shop.post(f"{shop.path}/terminal/list", {}))
-    item: dict[str, Any] = {
-        "Code": "1",
-        "Title": "Tea",
-        "Price": "12.30",
-        "Unit": "cup",
-        "TaxCode": "VAT15",
-        "Group": "Hot",
-    }
-    taxes: list[dict[str, Any]] = [{"Code": "VAT15", "Name": "VAT", "Rate": 15}]
-    price_list: dict[str, Any] = {
-        "Version": 0,
-        "Taxes": taxes,
-        "Items": [{**item, "Barcode": "6001240100011", "Active": True}],
-    }
+    taxed = {"Taxes.Code": "VAT15", "TaxCode": "VAT15", "Rate": 15}
+    given = {"Version": 0, **taxed, "Barcode": "6001240100011", "Price": "12.30", "CurrentAccountID": None}
+    price_list = builders.complete(f"{MERCHANT}/pricelist/update", given)
     run.look(f"{MERCHANT}/pricelist/update", shop.post(f"{shop.path}/pricelist/update", price_list))
     run.look(f"{MERCHANT}/pricelist", http.get(shop.stage, f"{shop.path}/pricelist", shop.owner))
     item = {"Email": an_email(), "State": 1, "PrinterAndTaxSettings": {"PrinterID": 1}}
@@ -442,10 +340,11 @@ def pay(run: Run) -> None:
 
 def reverse(run: Run) -> None:
     """Give a part of each payment back."""
-    run.make("cash back", f"{PAYMENT}/reverse", reversal_of_cash(run.ids))
-    run.make("chip back", f"{PAYMENT}/reverse", reversal_of_chip(run.ids))
-    run.make("keyed back", f"{PAYMENT}/reversecnp", reversal_cnp(run.ids))
-    run.make("linked back", f"{PAYMENT}/reversecnp", reversal_of_link(run.ids))
+    ids, there, elsewhere = run.ids, f"{PAYMENT}/reverse", f"{PAYMENT}/reversecnp"
+    run.make("cash back", there, reversal(ids, there, ids.cash))
+    run.make("chip back", there, reversal(ids, there, ids.chip, by_chip_or_keyed(), InputType=3))
+    run.make("keyed back", elsewhere, reversal(ids, elsewhere, ids.keyed, by_chip_or_keyed(), InputType=1))
+    run.make("linked back", elsewhere, reversal(ids, elsewhere, ids.linked, by_link(ids), InputType=5))
 
 
 def ask(run: Run) -> None:
@@ -453,20 +352,20 @@ def ask(run: Run) -> None:
     for name in ("cash", "lost"):
         run.get(f"{PAYMENT}/{{tranId}}", f"{PAYMENT}/{run.made[name].stored.id}")
     run.get(f"{PAYMENT}/receipt/{{tranId}}", f"{PAYMENT}/receipt/{run.ids.cash}")
-    later = context(run.ids) | {name: value for name, value in receipt().items() if name != "RetryNum"}
+    later = builders.complete(f"{PAYMENT}/receipt/{{tranId}}", values(run.ids) | {"Phone": "+27829876543"})
     assert http.post(run.shop.stage, f"{PAYMENT}/receipt/{run.ids.cash}", later, run.till).error == (200, 0)
     run.get(f"{PAYMENT}/statusPublic/{{tranId}}", f"{PAYMENT}/statusPublic/{run.ids.cash}")
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})
-    run.post("/api/v1/report/takings", takings(run.ids))
+    run.post("/api/v1/report/takings", EVERYTHING["/api/v1/report/takings"](run.ids))
     today = datetime.now(UTC) + timedelta(hours=2)  # the merchant's
     run.post("/api/v1/report/takings", {"Period": {"To": f"{today:%Y-%m-%d}"}})  # a day has receipt numbers
-    run.post("/api/v1/report/drawer", drawer(run.ids))
+    run.post("/api/v1/report/drawer", EVERYTHING["/api/v1/report/drawer"](run.ids))
     run.post("/api/v1/report/drawer/list", {"Day": f"{datetime.now(UTC):%Y-%m-%d}"}, run.shop.owner)
     run.post("/api/v1/report/export", {})
-    run.post(f"{PAYMENT}/prepare", prepare(run.ids))
-    run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))
-    query = "&".join(f"{name}={value}" for name, value in auth_account(run.ids).items())
+    run.post(f"{PAYMENT}/prepare", EVERYTHING[f"{PAYMENT}/prepare"](run.ids))
+    run.post(f"{PAYMENT}/GetLinkedCards", EVERYTHING[f"{PAYMENT}/GetLinkedCards"](run.ids))
+    query = "&".join(f"{name}={value}" for name, value in EVERYTHING[f"{PAYMENT}/AuthAccount"](run.ids).items())
     run.get(f"{PAYMENT}/AuthAccount", f"{PAYMENT}/AuthAccount?{query}")
     session = run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
     login = (run.till[0], session.body["Data"]["SessionID"])

@@ -1,4 +1,4 @@
-"""The specification's tables of tests/support/spec_fields.py, compared with what is sent and what is answered."""
+"""The tables of tests/support/spec_fields.py, compared with what is sent and what is answered."""
 
 import re
 from collections import defaultdict
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.support import spec_fields
-from tests.support.spec_fields import ANSWERS, OBJECTS, A, B, D, I, N, O, S
+from tests.support.spec_fields import ANSWERS, OBJECTS
+from tests.support.specification import A, B, D, I, N, O, S
 
 NULL = "null"
 MISSING: Any = object()  # the value of a field that is not there
@@ -26,9 +27,9 @@ def word_of(kind: Any) -> str:
     return O if isinstance(kind, dict) or kind in OBJECTS else kind
 
 
-def fits(word: str, kind: str) -> bool:
+def fits(word: str, kind: str | None) -> bool:
     """Return whether a value of the one type may stand where the table says the other: a whole number is a number."""
-    return word == kind or (kind in {N, D} and word in {N, I})
+    return kind in (None, word) or (kind in {N, D} and word in {N, I})
 
 
 class Seen:
@@ -41,9 +42,9 @@ class Seen:
     def answer(self, endpoint: str, status: int, body: Mapping[str, Any]) -> None:
         """Look at the answer of an endpoint; a refusal is the envelope alone."""
         envelope = {name: body[name] for name in spec_fields.ENVELOPE}
-        self._look(envelope, "Envelope", "")
+        self._look(envelope, "Answer", "")
         rest = {name: value for name, value in body.items() if name not in spec_fields.ENVELOPE}
-        if status == 200:
+        if status == 200 and ANSWERS[endpoint] != "Answer":
             self._look(rest, ANSWERS[endpoint], "")
         else:
             self.others |= set(rest)
@@ -77,24 +78,18 @@ class Seen:
 
     def always_null(self, *objects: str) -> set[str]:
         """Return the fields of these objects (of all) that had no value in any answer."""
-        return {path for path in documented(*objects) if self.words[path] <= {NULL}}
+        every = [path for path in documented(*objects) if not path.endswith("[]")]
+        return {path for path in every if self.words[path] <= {NULL}}
 
 
-def documented(*objects: str) -> dict[str, str]:
-    """Return every field of these objects of OBJECTS (of all) by its path, and the word for its type."""
-    found: dict[str, str] = {}
-
-    def look(kind: Any, path: str) -> None:
-        if isinstance(kind, dict):
-            for name, inner in kind.items():
-                found[f"{path}.{name}"] = word_of(inner)
-                look(inner, f"{path}.{name}")
-        elif isinstance(kind, list):
-            found[f"{path}[]"] = word_of(kind[0])
-            look(kind[0], f"{path}[]")
-
+def documented(*objects: str) -> dict[str, Any]:
+    """Return every field of these objects (of all) by its path, and the word for its type."""
+    found: dict[str, Any] = {}
     for name in objects or OBJECTS:
-        look(OBJECTS[name], name)
+        for field, kind in OBJECTS[name].items():
+            found[f"{name}.{field}"] = word_of(kind)
+            if isinstance(kind, list):
+                found[f"{name}.{field}[]"] = word_of(kind[0])
     return found
 
 

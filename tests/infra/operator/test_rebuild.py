@@ -94,6 +94,7 @@ def numbers_changed(item: Item, number: int) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [emptied, every_second_deleted, numbers_changed])
 def test_a_history_is_as_the_service_wrote_it(run: Run, books: Books, damage: Callable[[Item, int], None]) -> None:
     before = history_of(books.merchant.id)
@@ -173,6 +174,7 @@ def test_a_receipt_number_that_two_payments_have_is_named(run: Run, till: Till) 
     assert "Left, as the lines above say" in printed
 
 
+@pytest.mark.slow
 def test_payments_at_every_call_are_counted_once_and_steps_are_not_undone(run: Run, till: Till) -> None:
     agent = AgentSnapshot(till.agent.id, till.agent.email, till.agent.name, till.agent.phone)
     card = {"phase": Phase.SENT, "input_type": 3, "acquirer": "SANDBOX"}
