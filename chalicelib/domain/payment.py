@@ -167,7 +167,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
     Raise 202 with every problem, or 569 when the only problem is an unknown terminal group.
     """
     (amount_minor, got_minor), findings = amounts(order, till.terminal)
-    findings += _own_acquirer(order)
+    findings += wrong_acquirer(order)
     date, offline = _offline(order, till.merchant, now)
     findings += offline
     findings += _check_group(order.terminal_group, till.merchant, till.terminal)
@@ -249,33 +249,40 @@ def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | N
         return (0, None), [Finding("currency", Check.CONTRADICTION, message)]
     amount_minor, of_amount = minor("amount", order.amount, terminal.currency)
     got_minor, of_cash = _cash_got(order, terminal.currency, amount_minor)
-    return (amount_minor, got_minor), [*of_amount, *of_cash, *_above_purchases(order, terminal)]
+    of_purchases = above_purchases(order, terminal.currency, terminal.country_code)
+    return (amount_minor, got_minor), [*of_amount, *of_cash, *of_purchases]
 
 
-def _above_purchases(order: PaymentOrder, terminal: Terminal) -> Findings:
+def above_purchases(order: PaymentOrder, currency: money.Currency, country: str | None = None) -> Findings:
     """Return a finding when the amount is above the sum of the purchases. Cash may be rounded up to a coin."""
     if not order.purchases:
         return ()
-    sum_minor = max(sums_of(order.purchases, terminal.currency))
+    sum_minor = max(sums_of(order.purchases, currency))
     is_rounded = order.input_type is InputType.CASH and sum_minor > 0
-    coin = money.smallest_coin(terminal.currency, terminal.country_code) if is_rounded else 1
-    if order.amount <= money.from_minor(sum_minor + coin - 1, terminal.currency):
+    coin = money.smallest_coin(currency, country) if is_rounded else 1
+    if order.amount <= money.from_minor(sum_minor + coin - 1, currency):
         return ()
-    message = f"The sum of the purchases is only {money.from_minor(sum_minor, terminal.currency):f}."
+    message = f"The sum of the purchases is only {money.from_minor(sum_minor, currency):f}."
     return (Finding("amount", Check.CONTRADICTION, message),)
 
 
-def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:
-    name = "amount_cash_got"
+def wrong_cash(order: PaymentOrder) -> Findings:
+    """Return a finding when cash is received in another kind of payment, or less than is to be paid."""
+    name, got = "amount_cash_got", order.amount_cash_got
+    if got is None:
+        return ()
     if order.input_type is not InputType.CASH:
-        wrong = Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only.")
-        return None, () if order.amount_cash_got is None else (wrong,)
-    if order.amount_cash_got is None:
-        return amount_minor, ()
-    got_minor, findings = minor(name, order.amount_cash_got, currency)
-    if got_minor and got_minor < amount_minor:
-        findings = (Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."),)
-    return got_minor, findings
+        return (Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."),)
+    if got < order.amount:
+        return (Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."),)
+    return ()
+
+
+def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:
+    if order.input_type is not InputType.CASH or order.amount_cash_got is None:
+        return amount_minor if order.input_type is InputType.CASH else None, wrong_cash(order)
+    got_minor, findings = minor("amount_cash_got", order.amount_cash_got, currency)
+    return got_minor, findings or wrong_cash(order)
 
 
 def minor(name: str, amount: Decimal, currency: money.Currency) -> tuple[int, Findings]:
@@ -290,11 +297,12 @@ def minor(name: str, amount: Decimal, currency: money.Currency) -> tuple[int, Fi
         return 0, (Finding(name, Check.OUT_OF_RANGE, message),)
 
 
-def _own_acquirer(order: PaymentOrder) -> list[Finding]:
+def wrong_acquirer(order: PaymentOrder) -> Findings:
+    """Return a finding when a kind of payment with an acquirer code of its own names another one."""
     own = KINDS[order.input_type].acquirer
-    if order.acquirer in (None, own):
-        return []
-    return [Finding("acquirer", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}.")]
+    if own is None or order.acquirer in (None, own):
+        return ()
+    return (Finding("acquirer", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}."),)
 
 
 def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[datetime | None, list[Finding]]:

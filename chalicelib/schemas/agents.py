@@ -1,10 +1,10 @@
 """Requests to create, update and search agents, and the view of an agent (the Pos object)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
+from pydantic import Field, PlainValidator, ValidationError, WithJsonSchema
 
 from chalicelib.domain import history_page
 from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, BranchActions, Login
@@ -20,9 +20,12 @@ from chalicelib.schemas.base import (
     Identifier,
     Name,
     Request,
+    Rule,
+    RuledRequest,
     State,
     Text,
     View,
+    contradiction,
     problem,
     validations_of,
     views_of,
@@ -132,8 +135,29 @@ def _end_sessions(value: Any) -> bool | tuple[str, ...] | None:
 EndSessions = Annotated[bool | tuple[str, ...] | None, PlainValidator(_end_sessions), WithJsonSchema({})]
 
 
-class UpdateAgent(_Agent):
+class UpdateAgent(_Agent, RuledRequest):
     """The body of merchant/{merchantId}/pos/{posId}/update."""
+
+    RULES: ClassVar[Sequence[Rule]] = (
+        contradiction(
+            ("unlock", "state"),
+            "unlock",
+            "Unlock makes the agent active and State 0 blocks it.",
+            lambda agent: agent.unlock and agent.state == BLOCKED,
+        ),
+        contradiction(
+            ("phone_null", "phone"),
+            "phone_null",
+            "Phone gives a telephone number and PhoneNull clears it.",
+            lambda agent: agent.phone_null and agent.phone is not None,
+        ),
+        contradiction(
+            ("tid_null", "tid", "terminal_id"),
+            "tid_null",
+            "The request names a terminal and TIDNull clears it.",
+            lambda agent: agent.tid_null and (agent.tid, agent.terminal_id) != (None, None),
+        ),
+    )
 
     id: Identifier | None = None
     name: Name | None = None
@@ -151,16 +175,6 @@ class UpdateAgent(_Agent):
     image: Image | None = None
     server_fiscalization: JsonObject | None = None
     acquirers_settings: JsonObject | None = None
-
-    @model_validator(mode="after")
-    def _without_contradiction(self) -> Self:
-        if self.unlock and self.state == BLOCKED:
-            raise problem(Check.CONTRADICTION, "Unlock makes the agent active and State 0 blocks it.", "Unlock")
-        if self.phone_null and self.phone is not None:
-            raise problem(Check.CONTRADICTION, "Phone gives a telephone number and PhoneNull clears it.", "PhoneNull")
-        if self.tid_null and (self.tid is not None or self.terminal_id is not None):
-            raise problem(Check.CONTRADICTION, "The request names a terminal and TIDNull clears it.", "TIDNull")
-        return self
 
     def record_fields(self) -> dict[str, Any]:
         """Return the fields of the agent's record to change, except references, secrets and mobile settings."""

@@ -4,15 +4,28 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PlainValidator,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.secret import Secret
@@ -282,6 +295,95 @@ class Request(BaseModel):
         if not isinstance(data, dict):
             return data
         return as_meant(data, fields_of(cls), cls.SPELLINGS)
+
+
+class Rule(Record):
+    """A rule between fields. It is judged whenever the fields that it needs are readable, whatever else is wrong.
+
+    `needed` are the names of these fields, such as "features.barcode_scanner". `judge` receives the request, or a part
+    of it with these fields, and the context of the validation. A service judges an `early` rule after it has read the
+    store; here the rule is only judged when another field is wrong.
+    """
+
+    needed: tuple[str, ...]
+    judge: Callable[[Any, dict[str, Any]], Iterable[Finding]]
+    early: bool = False
+
+
+def contradiction(needed: tuple[str, ...], field: str, message: str, is_wrong: Callable[[Any], Any]) -> Rule:
+    """Return the rule that these fields do not contradict each other: a finding about `field` if `is_wrong`."""
+    finding = Finding(field, Check.CONTRADICTION, message)
+    return Rule(needed, lambda request, _: (finding,) if is_wrong(request) else ())
+
+
+class RuledRequest(Request):
+    """A request, or a part of one, with rules between its fields."""
+
+    RULES: ClassVar[Sequence[Rule]] = ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _judged(cls, data: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Read the request, and judge the rules whose fields are readable. Raise the findings of both."""
+        context = {} if info.context is None else info.context
+        try:
+            request = read(data)
+        except ValidationError as error:
+            parts = ((rule, _readable(cls, rule.needed, data, context)) for rule in cls.RULES)
+            found = [finding for rule, part in parts if part for finding in rule.judge(part, context)]
+            faults = [_again(detail) for detail in error.errors(include_url=False)]
+        else:
+            found = [one for rule in cls.RULES if not rule.early for one in rule.judge(request, context)]
+            if not found:
+                return request
+            faults = []
+        items = [problem(one.code, one.message, one.field) for one in map(cls.located, found)]
+        faults += [InitErrorDetails(type=item, input=None) for item in items]
+        raise ValidationError.from_exception_data(cls.__name__, faults, hide_input=True)
+
+
+def _again(detail: ErrorDetails) -> InitErrorDetails:
+    """Return a finding of pydantic in the form in which it can be raised again."""
+    kind, context = detail["type"], detail.get("ctx", {})
+    own = PydanticCustomError(kind, "{reason}", context) if kind.isdecimal() else kind
+    return InitErrorDetails(type=own, loc=detail["loc"], input=detail["input"], ctx=context)
+
+
+def _readable(model: type[Request], needed: tuple[str, ...], data: Any, context: dict[str, Any]) -> Request | None:
+    """Return the part of a request that has the needed fields; None when one of them cannot be read."""
+    try:
+        return part_of(model, needed).model_validate(data, context=context)
+    except ValidationError:
+        return None
+
+
+@cache
+def part_of(model: type[Request], needed: tuple[str, ...]) -> type[Request]:
+    """Return a model with the needed fields. Any other field has its default, whatever is sent."""
+    inner: defaultdict[str, list[str]] = defaultdict(list)
+    for path in needed:
+        name, _, rest = path.partition(".")
+        inner[name] += [rest] if rest else []
+    fields: dict[str, Any] = {"RULES": (ClassVar[Sequence[Rule]], ())}  # of the whole model, which reads the part
+    for name, field in model.model_fields.items():
+        if name not in inner:
+            default = None if field.is_required() else field.get_default(call_default_factory=True)
+            fields[name] = (Annotated[Any, PlainValidator(lambda _, default=default: default)], default)
+        elif inner[name]:
+            fields[name] = (_part_of_type(field.annotation, tuple(inner[name])), field)
+    return create_model(f"PartOf{model.__name__}", __base__=model, **fields)
+
+
+def _part_of_type(hint: Any, needed: tuple[str, ...]) -> Any:
+    """Return the type of a field with the parts of its models."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Annotated[(_part_of_type(arguments[0], needed), *arguments[1:])]
+    if origin in (Union, UnionType):
+        return Union[tuple(_part_of_type(one, needed) for one in arguments)]  # noqa: UP007  of a tuple
+    if origin is list:
+        return list[_part_of_type(arguments[0], needed)]  # type: ignore[misc]
+    return part_of(hint, needed) if isinstance(hint, type) and issubclass(hint, Request) else hint
 
 
 def spelling_sent(path: str, sent: Any) -> str:

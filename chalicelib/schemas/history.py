@@ -1,6 +1,6 @@
 """The request to list transactions: its period, and its filter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,7 +10,7 @@ from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check, ErrorCode
-from chalicelib.schemas.base import Identifier, Request, Text, problem
+from chalicelib.schemas.base import Identifier, Request, Rule, RuledRequest, Text, contradiction, problem
 from chalicelib.schemas.field_types import ExtID
 from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
@@ -49,8 +49,19 @@ Day = Annotated[date, BeforeValidator(_day)]
 Sought = Annotated[Text, AfterValidator(_blank_is_absent)]
 
 
-class PeriodModel(Request):
+class PeriodModel(RuledRequest):
     """The merchant's days to list, including both ends."""
+
+    RULES: ClassVar[Sequence[Rule]] = (
+        contradiction(
+            ("first", "last"),
+            "first",
+            "The period ends before it begins.",
+            lambda period: period.first and period.last and period.first > period.last,
+        ),
+    )
+
+    PATHS: ClassVar[Mapping[str, str]] = {"first": "From"}
 
     first: Day | None = Field(None, alias="From")
     last: Day | None = Field(None, alias="To")

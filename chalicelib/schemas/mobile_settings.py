@@ -1,14 +1,13 @@
 """The settings of the mobile application and the printer, in requests and answers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, create_model
 
 from chalicelib.domain.agent import MobileSettings, PrinterSettings
 from chalicelib.domain.kinds import FEATURES, Features
-from chalicelib.errors import Check
-from chalicelib.schemas.base import Identifier, Request, Text, View, problem
+from chalicelib.schemas.base import Identifier, Request, Rule, RuledRequest, Text, View, contradiction
 
 # Each reset field, and the setting that it resets to the inherited value.
 RESETS: Mapping[str, str] = {
@@ -29,9 +28,33 @@ FeaturesView = create_model(
 )
 
 
-class MobileSettingsIn(Request):
+SCANNERS = ("barcode_scanner", "features.barcode_scanner")  # one setting, in either place
+
+
+def _reset(reset: str) -> Rule:
+    name = RESETS[reset]
+    places = SCANNERS if name in SCANNERS else (name,)
+    return contradiction(
+        (reset, *places),
+        reset,
+        "A setting is both given and taken back.",
+        lambda settings: getattr(settings, reset) and settings.values[name] is not None,
+    )
+
+
+class MobileSettingsIn(RuledRequest):
     """The settings of the mobile application. `...Null` true resets a setting to the inherited value."""
 
+    PATHS: ClassVar[Mapping[str, str]] = {"mob_home_url_null": "MobHomeURLNull", "mob_qr_url_null": "MobQRUrlNull"}
+    RULES: ClassVar[Sequence[Rule]] = (
+        contradiction(
+            SCANNERS,
+            "barcode_scanner",
+            "BarcodeScanner and Features.BarcodeScanner differ.",
+            lambda settings: {settings.barcode_scanner, settings.scanner_of_features} >= {True, False},
+        ),
+        *map(_reset, RESETS),
+    )
     SPELLINGS: ClassVar[Mapping[str, str]] = {"MobHomeUrl": "MobHomeURL", "MobQrUrl": "MobQRUrl"}
 
     features: FeaturesIn | None = None
@@ -47,30 +70,21 @@ class MobileSettingsIn(Request):
     barcode_scanner: bool | None = None
     barcode_scanner_null: bool | None = None
 
-    @model_validator(mode="after")
-    def _set_or_reset(self) -> Self:
-        if {self.barcode_scanner, self._scanner_of_features()} >= {True, False}:
-            message = "BarcodeScanner and Features.BarcodeScanner differ."
-            raise problem(Check.CONTRADICTION, message, "BarcodeScanner")
-        values = self._values()
-        for reset, name in RESETS.items():
-            if getattr(self, reset) and values[name] is not None:
-                field = str(type(self).model_fields[reset].alias)
-                raise problem(Check.CONTRADICTION, "A setting is both given and taken back.", field)
-        return self
-
     def to_domain(self) -> MobileSettings:
         """Return the settings of the request. Settings that are not in it are None."""
         features = Features(**self.features.model_dump(exclude={"barcode_scanner"})) if self.features else None
-        return MobileSettings(features=features, **self._values())
+        return MobileSettings(features=features, **self.values)
 
-    def _values(self) -> dict[str, Any]:
+    @property
+    def values(self) -> dict[str, Any]:
         """Return the settings without the features. BarcodeScanner is one setting, in either place."""
         values = self.model_dump(exclude={"features", *RESETS})
-        scanner = self._scanner_of_features() if self.barcode_scanner is None else self.barcode_scanner
+        scanner = self.scanner_of_features if self.barcode_scanner is None else self.barcode_scanner
         return values | {"barcode_scanner": scanner}
 
-    def _scanner_of_features(self) -> bool | None:
+    @property
+    def scanner_of_features(self) -> bool | None:
+        """Return BarcodeScanner of the features."""
         return self.features.model_dump()["barcode_scanner"] if self.features else None
 
     def reset_fields(self) -> frozenset[str]:

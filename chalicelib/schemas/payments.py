@@ -1,6 +1,6 @@
 """The requests to take and to prepare a payment, with purchases and receipt, and their answers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -15,17 +15,15 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
     field_serializer,
-    field_validator,
-    model_validator,
 )
 
-from chalicelib import exact_json
+from chalicelib import exact_json, iso_codes
 from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import DEFAULT_GUID, GUID_PATTERN
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, InputType
 from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
-from chalicelib.domain.payment import PaymentOrder
+from chalicelib.domain.payment import PaymentOrder, above_purchases, wrong_acquirer, wrong_cash
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import (
     Particulars,
@@ -36,7 +34,7 @@ from chalicelib.domain.transaction import (
     is_shown,
     reads_like_own_number,
 )
-from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
+from chalicelib.errors import WARNING, Check, ErrorCode, Finding, Validation, invalid
 from chalicelib.schemas.base import (
     Answer,
     Exact,
@@ -44,9 +42,12 @@ from chalicelib.schemas.base import (
     LongText,
     Name,
     Request,
+    Rule,
+    RuledRequest,
     Text,
     View,
     check_unicode,
+    contradiction,
     is_mark,
     pattern,
     problem,
@@ -105,9 +106,17 @@ def _at_most_limit(retries: int) -> int:
     return min(retries, MAX_RETRIES)
 
 
-class Receipt(Request):
+def _few_addresses(receipt: "Receipt", context: Mapping[str, Any]) -> Iterator[Finding]:
+    paths = [*receipt.all_emails.values(), *receipt.all_phones.values()]
+    if len(paths) > MAX_ADDRESSES and not context.get(OFFLINE):
+        message = f"A receipt goes to at most {MAX_ADDRESSES} addresses."
+        yield Finding("" if receipt.PLACE else paths[MAX_ADDRESSES], Check.TOO_LONG, message)
+
+
+class Receipt(RuledRequest):
     """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
 
+    RULES: ClassVar[Sequence[Rule]] = (Rule(("email", "emails", "phone", "phones"), _few_addresses),)
     PLACE: ClassVar[str] = "Receipt."  # the beginning of the paths of the addresses
 
     email: OneEmail | None = None
@@ -115,14 +124,6 @@ class Receipt(Request):
     phone: OnePhone | None = None
     phones: Phones | None = None
     retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
-
-    @model_validator(mode="after")
-    def _at_most(self, info: ValidationInfo) -> Self:
-        paths = [*self.all_emails.values(), *self.all_phones.values()]
-        if len(paths) > MAX_ADDRESSES and not _is_offline(info):
-            message = f"A receipt goes to at most {MAX_ADDRESSES} addresses."
-            raise problem(Check.TOO_LONG, message, "" if self.PLACE else paths[MAX_ADDRESSES])
-        return self
 
     @field_serializer("emails", "phones")
     def _readable(self, addresses: list[str] | None) -> list[str] | None:
@@ -237,13 +238,7 @@ class PictureFile(Request):
     file_code: Annotated[Picture, PlainValidator(_file), BASE64] = Field(repr=False)
 
 
-def _one_of_each(files: list[PictureFile]) -> list[PictureFile]:
-    if len({file.file_type for file in files}) < len(files):
-        raise problem(Check.TWICE, "A payment has one photo and one signature.")
-    return files
-
-
-Files = Annotated[list[PictureFile], Field(max_length=5), AfterValidator(_one_of_each)]
+Files = Annotated[list[PictureFile], Field(max_length=5)]
 
 
 MAX_ITEMS = 100  # in any list of a payment
@@ -275,17 +270,18 @@ class AuxData(Request):
     purchases: Annotated[list[Purchase], Field(max_length=MAX_ITEMS, default_factory=list)]
 
 
-class AuxDataInput(Request):
+def _bounded(sent: "AuxDataInput", _: Mapping[str, Any]) -> Iterator[Finding]:
+    texts = (text for line in sent.aux_data.purchases for text in (line.title, *(line.tax_code or ())))
+    if sum(len(text.encode()) for text in texts) > MAX_LINES:
+        yield Finding("", Check.TOO_LONG, "The texts of the lines exceed 64 KB.")
+
+
+class AuxDataInput(RuledRequest):
     """The interface's wrapper around AuxData."""
 
-    aux_data: AuxData = AuxData()
+    RULES: ClassVar[Sequence[Rule]] = (Rule(("aux_data.purchases.title", "aux_data.purchases.tax_code"), _bounded),)
 
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        texts = (text for line in self.aux_data.purchases for text in (line.title, *(line.tax_code or ())))
-        if sum(len(text.encode()) for text in texts) > MAX_LINES:
-            raise problem(Check.TOO_LONG, "The texts of the lines exceed 64 KB.")
-        return self
+    aux_data: AuxData = AuxData()
 
     def to_domain(self) -> tuple[transaction.Purchase, ...]:
         """Return the lines; none when the request has none."""
@@ -363,9 +359,16 @@ def _number_of_till(text: str) -> str | None:
     return text.strip() or None
 
 
-class OfflineTran(Request):
+def _tell_the_receipt(offline: "OfflineTran", context: dict[str, Any]) -> tuple[Finding, ...]:
+    """Tell the fields that are read after this one, such as the receipt's addresses."""
+    context[OFFLINE] = bool(offline.offline_mode)
+    return ()
+
+
+class OfflineTran(RuledRequest):
     """A payment taken while the till had no connection."""
 
+    RULES: ClassVar[Sequence[Rule]] = (Rule(("offline_mode",), _tell_the_receipt),)
     SPELLINGS: ClassVar[Mapping[str, str]] = {"OfflineQueueID": "OfflineQueueId"}
 
     offline_mode: bool | None = None
@@ -373,13 +376,6 @@ class OfflineTran(Request):
     paid: Text | None = None
     offline_location: Location | None = None
     offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
-
-    @model_validator(mode="after")
-    def _tell_the_receipt(self, info: ValidationInfo) -> Self:
-        """Tell the fields that are read after this one, such as the receipt's addresses."""
-        if info.context is not None:
-            info.context[OFFLINE] = bool(self.offline_mode)
-        return self
 
 
 ONLINE = OfflineTran()
@@ -436,6 +432,36 @@ class TaxesModel(Request):
 IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
 
 
+def _same_in_basic_tran(name: str) -> Rule:
+    """Return the rule that BasicTran does not hold the field with another value."""
+
+    def differs(payment: "SubmitPayment") -> bool:
+        values = {getattr(payment, name), getattr(payment.basic_tran, name)}
+        return len(values - {None}) > 1
+
+    message = f"BasicTran.{wire_name(name)} is another one."
+    return contradiction((name, f"basic_tran.{name}"), name, message, differs)
+
+
+def _one_of_each(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterator[Finding]:
+    if len({file.file_type for file in payment.files}) < len(payment.files):
+        yield Finding("files", Check.TWICE, "A payment has one photo and one signature.")
+
+
+def _of_order(judge: Callable[[PaymentOrder], Iterable[Finding]], *needed: str) -> Rule:
+    """Return a rule of the domain between fields of the order."""
+
+    def findings(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterable[Finding]:
+        return judge(payment.to_domain("")) if payment.basic_tran.input_type in KINDS else ()
+
+    return Rule(("basic_tran.input_type", *needed), findings, early=True)
+
+
+def _above_purchases(order: PaymentOrder) -> Iterable[Finding]:
+    currency = iso_codes.currency(order.currency) if order.currency else None  # absent: only the terminal knows it
+    return above_purchases(order, currency) if currency else ()
+
+
 def carried(*models: Request) -> dict[str, Any]:
     """Return the passed-through values: the fields of Particulars, each from the first model that has it."""
     names = {field.name for field in fields(Particulars)}
@@ -446,9 +472,19 @@ def carried(*models: Request) -> dict[str, Any]:
     }
 
 
-class SubmitPayment(RequestWithCard):
+class SubmitPayment(RequestWithCard, RuledRequest):
     """The body of payment/submit."""
 
+    RULES: ClassVar[Sequence[Rule]] = (
+        *map(_same_in_basic_tran, IN_EITHER_PLACE),
+        Rule(("files.file_type",), _one_of_each),
+        _of_order(wrong_acquirer, "acq_tran.acquirer_code"),
+        _of_order(wrong_cash, "basic_tran.amount", "basic_tran.amount_cash_got"),
+        _of_order(
+            _above_purchases,
+            *("basic_tran.amount", "basic_tran.currency_id", "basic_tran.aux_data_input.aux_data.purchases"),
+        ),
+    )
     PATHS: ClassVar[Mapping[str, str]] = {
         "amount": "BasicTran.Amount",
         "amount_cash_got": "BasicTran.AmountCashGot",
@@ -479,15 +515,6 @@ class SubmitPayment(RequestWithCard):
     client_product_code: Text | None = None
     server_build_number: Text | None = None
     user_agent: Text | None = None
-
-    @field_validator(*IN_EITHER_PLACE)
-    @classmethod
-    def _as_in_basic_tran(cls, value: Any, info: ValidationInfo) -> Any:
-        """Refuse a field that BasicTran holds with another value."""
-        basic, name = info.data.get("basic_tran"), info.field_name or ""
-        if value is not None and basic is not None and getattr(basic, name) not in (None, value):
-            raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
-        return value
 
     @property
     def own_id(self) -> str | None:
@@ -652,9 +679,18 @@ class PrepareField(Request):
     value: Text
 
 
-class PreparePayment(Context):
+def _names_once(prepare: "PreparePayment", _: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for a name that stands twice: the partner could not know which value counts."""
+    names = [field.name for field in prepare.prepare_fields]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
+
+
+class PreparePayment(Context, RuledRequest):
     """The body of payment/prepare."""
 
+    RULES: ClassVar[Sequence[Rule]] = (Rule(("prepare_fields.name",), _names_once),)
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.PRODUCT_NOT_FOUND: "ProductDescCode"}
 
     prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)]

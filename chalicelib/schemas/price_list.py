@@ -1,8 +1,8 @@
 """The price list of a merchant: the request that replaces it, and its view."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field
 
@@ -11,7 +11,7 @@ from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.money import MAX_MINOR, Currency, from_minor
 from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, compared_barcode, is_barcode
 from chalicelib.errors import Check, Finding
-from chalicelib.schemas.base import Answer, Exact, Identifier, Request, View, pattern, problem
+from chalicelib.schemas.base import Answer, Exact, Identifier, Request, Rule, RuledRequest, View, pattern, problem
 from chalicelib.schemas.request_context import Context, ZoneQuery
 
 MAX_RATE_DIGITS = 4  # after the point
@@ -53,8 +53,37 @@ class ItemIn(Request):
     active: bool = True
 
 
-class UpdatePriceList(Context):
+def _unknown_taxes(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
+    known = {tax.code.casefold() for tax in sent.taxes}
+    for number, item in enumerate(sent.items):
+        if item.tax_code is not None and item.tax_code.casefold() not in known:
+            yield Finding(f"items[{number}].tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
+
+
+def _once(place: str, field: str, compared: Callable[[str], str] = str) -> Rule:
+    """Return the rule that no two entries of a list have the same value."""
+
+    def twice(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
+        seen: set[str] = set()
+        for number, one in enumerate(getattr(sent, place)):
+            if (written := getattr(one, field)) is not None:
+                value = compared(written)
+                if value in seen:
+                    yield Finding(f"{place}[{number}].{field}", Check.TWICE, "An earlier entry has it as well.")
+                seen.add(value)
+
+    return Rule((f"{place}.{field}",), twice, early=True)
+
+
+class UpdatePriceList(Context, RuledRequest):
     """The body of merchant/{merchantId}/pricelist/update: the whole list, and the version that it replaces."""
+
+    RULES: ClassVar[Sequence[Rule]] = (
+        _once("taxes", "code", str.casefold),
+        _once("items", "code"),
+        _once("items", "barcode", compared_barcode),
+        Rule(("taxes.code", "items.tax_code"), _unknown_taxes, early=True),
+    )
 
     version: Identifier
     taxes: Annotated[list[TaxIn], Field(max_length=MOST_TAXES)] = []  # noqa: RUF012  pydantic copies it
@@ -65,19 +94,8 @@ class UpdatePriceList(Context):
 
         `currency` is the merchant's; None: its country has none, so prices may have any decimals.
         """
-        known = {tax.code.casefold() for tax in self.taxes}
-        unknown = [
-            Finding(f"items[{number}].tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
-            for number, item in enumerate(self.items)
-            if item.tax_code is not None and item.tax_code.casefold() not in known
-        ]
-        return [
-            *_twice("taxes", "code", self.taxes, lambda tax: tax.code.casefold()),
-            *_twice("items", "code", self.items, lambda item: item.code),
-            *_twice("items", "barcode", self.items, lambda item: item.barcode and compared_barcode(item.barcode)),
-            *unknown,
-            *(_wrong_prices(self.items, currency) if currency else ()),
-        ]
+        found = [finding for rule in self.RULES for finding in rule.judge(self, {})]
+        return [*found, *(_wrong_prices(self.items, currency) if currency else ())]
 
     def to_domain(self, currency: Currency | None) -> tuple[tuple[price_list.Tax, ...], tuple[price_list.Item, ...]]:
         """Return the taxes and the items. A tax code is written as in Taxes, a price in the currency's decimals."""
@@ -110,18 +128,6 @@ def _in_digits(price: Decimal | None, currency: Currency | None) -> Decimal | No
     if price is None or currency is None:
         return price
     return abs(price.quantize(Decimal(1).scaleb(-currency.digits)))  # 0 instead of -0
-
-
-def _twice(
-    place: str, field: str, many: Sequence[Any], compared: Callable[[Any], Hashable | None]
-) -> Iterable[Finding]:
-    """Yield a finding for each value that an earlier entry has as well."""
-    seen: set[Hashable] = set()
-    for number, one in enumerate(many):
-        value = compared(one)
-        if value is not None and value in seen:
-            yield Finding(f"{place}[{number}].{field}", Check.TWICE, "An earlier entry has it as well.")
-        seen.add(value)
 
 
 class PriceListQuery(ZoneQuery):

@@ -28,21 +28,8 @@ def prepare(body: PreparePayment, caller: Caller, now: datetime) -> tuple[Prepar
     partner = settings().partners.get(body.product_desc_code)
     if partner is None:
         raise ServiceError(ErrorCode.PRODUCT_NOT_FOUND)
-    _check_names(body)
 
     return _ask_partner(partner, body.to_domain(), now)
-
-
-def _check_names(body: PreparePayment) -> None:
-    """Refuse a field name that stands twice: the partner could not know which value counts."""
-    names = [field.name for field in body.prepare_fields]
-    twice = [
-        Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
-        for number, name in enumerate(names)
-        if name in names[:number]
-    ]
-    if twice:
-        raise invalid(*twice)
 
 
 def _ask_partner(partner: Partner, request: PartnerRequest, now: datetime) -> tuple[PreparedField, ...]:
