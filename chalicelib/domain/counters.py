@@ -27,7 +27,7 @@ class CounterKey(Record):
     acquirer: str
 
 
-class DayTotal(Record):
+class DayCount(Record):
     """A counter's transactions on a day, and the money that its payments took, in minor units."""
 
     counter: CounterKey

@@ -70,7 +70,7 @@ class HistoryFilter(Record):
 
     @property
     def by_text(self) -> bool:
-        """Return whether it filters by a text, so that totals cannot count the matches."""
+        """Return whether it filters by a text, so that counters cannot count the matches."""
         texts = (self.search, self.invoice, self.original_invoice, self.rrn, self.client_product_code)
         return any(text is not None for text in texts)
 

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TypeVar
 
-from chalicelib.domain.counters import DayTotal
+from chalicelib.domain.counters import DayCount
 from chalicelib.domain.history_entry import ORDER, HistoryEntry
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.transaction import Transaction
@@ -65,11 +65,11 @@ class Place(Record):
         return [day.begin.date() for day in dict.fromkeys(ends) if day.count > BUSY_DAY]
 
 
-def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeRange]:
+def days_of(day_counts: Iterable[DayCount], *, newest_first: bool) -> list[TimeRange]:
     """Return the days with transactions, in the order of the list."""
     counts = Counter[date]()
-    for day_total in day_totals:
-        counts[day_total.day] += day_total.count
+    for day_count in day_counts:
+        counts[day_count.day] += day_count.count
     days = sorted(((day, count) for day, count in counts.items() if count), reverse=newest_first)
     return [_range(datetime.combine(day, time.min), timedelta(days=1), count) for day, count in days]
 
@@ -125,6 +125,6 @@ def entries_of_page(
     return sorted(entries, key=ORDER, reverse=newest_first)[start : start + PAGE_SIZE]
 
 
-def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | None) -> Decimal:
+def amount_taken(counted: Iterable[DayCount | HistoryEntry], currency: str | None) -> Decimal:
     """Return AmountCvt: the money that payments took in the merchant's currency."""
     return amount_in(currency, ((one.counter.currency, one.counter.digits, one.taken_minor) for one in counted))

@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import Period, business_day, days_up_to, period_of
-from chalicelib.domain.counters import DayTotal
+from chalicelib.domain.counters import DayCount
 from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
@@ -136,11 +136,11 @@ def _scope_of(transaction: Transaction) -> Scope:
     return Scope(transaction.client_id, None, transaction.gmt, merchant.currency_id if merchant else None)
 
 
-def totals_of(query: HistoryQuery) -> list[DayTotal]:
-    """Read the totals of the days in the query's period, of its agent or of all agents, with a query per month."""
+def counts_of(query: HistoryQuery) -> list[DayCount]:
+    """Read the counts of the days in the query's period, of its agent or of all agents, with a query per month."""
     months = query.period.months
     found = (counters.of_month(query.client_id, month, query.wanted.agent_id) for month in months)
-    return [one for totals in found for one in totals if one.day in query.period]
+    return [one for counts in found for one in counts if one.day in query.period]
 
 
 def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
@@ -169,18 +169,18 @@ def _page(query: HistoryQuery, matching: Sequence[HistoryEntry]) -> Page:
 
 
 def _page_of_period(query: HistoryQuery) -> Page:
-    """Return a page of a period. Its totals give the count, and the page's place unless the query searches a text."""
+    """Return a page of a period. Its counters give the count, and the page's place unless the query searches a text."""
     wanted, newest_first = query.wanted, query.newest_first
-    totals = totals_of(query)
-    fitting = [one for one in totals if wanted.takes(one.counter)]
+    counts = counts_of(query)
+    fitting = [one for one in counts if wanted.takes(one.counter)]
     days = days_of(fitting, newest_first=newest_first)
     if wanted.by_text:
-        return _page(query, matching(query, _entries_in(query, days, totals)))
+        return _page(query, matching(query, _entries_in(query, days, counts)))
 
     place = place_in_days(days, query.page)
     hours = {day: _hours_of(query, day) for day in place.busy_days}
     place = place_in_hours(place, hours, newest_first=newest_first)
-    entries = _entries_in(query, place.ranges, totals)
+    entries = _entries_in(query, place.ranges, counts)
     shown = entries_of_page(entries, 1, newest_first=newest_first, skip=place.skip)
     return Page(_read_records(shown), sum(one.count for one in fitting), amount_taken(fitting, query.currency))
 
@@ -199,24 +199,24 @@ def _read_records(entries: Sequence[HistoryEntry]) -> list[Transaction]:
     return [record for record in records if record is not None]
 
 
-def _entries_in(query: HistoryQuery, held: Sequence[TimeRange], totals: Sequence[DayTotal]) -> list[HistoryEntry]:
+def _entries_in(query: HistoryQuery, held: Sequence[TimeRange], counts: Sequence[DayCount]) -> list[HistoryEntry]:
     """List the matching entries between the first and the last of these time ranges.
 
-    `totals` hold the days of all kinds. Raise PERIOD_TOO_LONG when a filter must read too many entries.
+    `counts` hold the days of all kinds. Raise PERIOD_TOO_LONG when a filter must read too many entries.
     """
     if not held:
         return []
     wanted = query.wanted
     begin, end = min(one.begin for one in held), max(one.end for one in held)
     days = Period(begin.date(), (end - timedelta(microseconds=1)).date())
-    inside = [one for one in totals if one.day in days]
+    inside = [one for one in counts if one.day in days]
     too_many = sum(one.count for one in inside) > MAX_CANDIDATES and (wanted.by_text or wanted.by_kind)
     agent_ids = _agents_of_kind(wanted, inside) if too_many else [wanted.agent_id]
     stretches = [Stretch(query.client_id, agent_id, begin, end) for agent_id in agent_ids]
     return [entry for stretch in stretches for entry in history.between(stretch, wanted)]
 
 
-def _agents_of_kind(wanted: HistoryFilter, inside: Sequence[DayTotal]) -> Sequence[int]:
+def _agents_of_kind(wanted: HistoryFilter, inside: Sequence[DayCount]) -> Sequence[int]:
     """List the agents with transactions of the kind; raise PERIOD_TOO_LONG when those agents have too many."""
     agent_ids = {one.counter.agent_id for one in inside if wanted.takes(one.counter)}
     if sum(one.count for one in inside if one.counter.agent_id in agent_ids) > MAX_CANDIDATES:

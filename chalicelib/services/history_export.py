@@ -38,7 +38,7 @@ BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
 def export(body: ListHistory, caller: Caller, now: datetime) -> str:
     """Write all pages of a history list to a CSV file, and return its address.
 
-    Raise PERIOD_TOO_LONG for too many entries, before reading any of them where the totals can tell.
+    Raise PERIOD_TOO_LONG for too many entries, before reading any of them where the counters can tell.
     """
     query = history.decide(body, caller, now)
     name = f"exports/{query.client_id}/{new_guid()}.csv"
@@ -57,7 +57,7 @@ def _write(query: HistoryQuery, file: TextIO, row: MakeRow) -> None:
     if found is not None:
         _write_rows(file, row, sorted(found, key=ORDER, reverse=query.newest_first))
         return
-    inside = history.totals_of(query)
+    inside = history.counts_of(query)
     fitting = [one for one in inside if query.wanted.takes(one.counter)]
     days = days_of(fitting, newest_first=False)
     if query.wanted.by_text:

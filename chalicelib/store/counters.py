@@ -1,11 +1,11 @@
-"""Counters of a merchant's transactions, written with each one: totals by day of a month, slots by hour of a day."""
+"""Counters of a merchant's transactions, written with each one: by day of a month, by hour of a day."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import partial
 from typing import Any
 
-from chalicelib.domain.counters import COUNT, MONEY, CounterKey, Counters, DayTotal, added_numbers, tax_key
+from chalicelib.domain.counters import COUNT, MONEY, CounterKey, Counters, DayCount, added_numbers, tax_key
 from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.price_list import Tax
@@ -24,7 +24,7 @@ from chalicelib.store.table import (
 )
 
 TABLE = "history"
-TOTAL, SLOTS = "total#", "slots#"
+DAYS, HOURS = "days#", "hours#"
 FOR = "@"  # before the agent for whose payments cash was given back
 # The attributes for a list, which shows no taxes.
 OF_DAYS = ("at", *(f"{letter}{day:02d}" for letter in (COUNT, MONEY) for day in range(1, 32)))
@@ -40,7 +40,7 @@ class Addition(Record):
 
 
 def additions(client_id: int, entry: HistoryEntry, *, is_new: bool = True) -> list[Addition]:
-    """Return the additions of a transaction to its two counters: the total of its month, the slots of its day.
+    """Return the additions of a transaction to its two counters: of its month by day, and of its day by hour.
 
     A new transaction that moved money counts with its money at once. One that moves money later adds only the money
     then: `is_new` is false.
@@ -54,8 +54,8 @@ def additions(client_id: int, entry: HistoryEntry, *, is_new: bool = True) -> li
             taxes,
         )
         for at, when in (
-            (f"{TOTAL}{counter}", f"{entry.at:%d}"),
-            (f"{SLOTS}{entry.at:%d}#{counter}", f"{entry.at:%H}"),
+            (f"{DAYS}{counter}", f"{entry.at:%d}"),
+            (f"{HOURS}{entry.at:%d}#{counter}", f"{entry.at:%H}"),
         )
     ]
 
@@ -73,16 +73,16 @@ def month_of(client_id: int, day: date) -> str:
     return f"{client_id}#{day.isoformat()[:7]}"
 
 
-def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]:
-    """List the totals of a month (2026-03), of one agent or of each: a total per day and counter."""
-    found = items_of(counters_range(client_id, month, total_prefix(agent_id)), only=OF_DAYS)
-    return [one for of_counter in readable(TABLE, found, partial(_day_totals, month)) for one in of_counter]
+def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayCount]:
+    """List the counts of the days of a month (2026-03), by counter, of one agent or of each."""
+    found = items_of(counters_range(client_id, month, days_prefix(agent_id)), only=OF_DAYS)
+    return [one for of_counter in readable(TABLE, found, partial(_day_counts, month)) for one in of_counter]
 
 
-def _day_totals(month: str, item: Item) -> list[DayTotal]:
+def _day_counts(month: str, item: Item) -> list[DayCount]:
     (counter, _), numbers = counter_at(item["at"]["S"]), numbers_in(item)
     return [
-        DayTotal(
+        DayCount(
             counter,
             date.fromisoformat(f"{month}-{name[1:]}"),
             count,
@@ -94,8 +94,8 @@ def _day_totals(month: str, item: Item) -> list[DayTotal]:
 
 
 def of_hours(client_id: int, day: date, agent_id: int | None) -> Iterator[tuple[CounterKey, Mapping[int, int]]]:
-    """Yield the slots of a day, of one agent or of each: a counter's numbers of transactions by hour."""
-    found = items_of(counters_range(client_id, day.isoformat()[:7], slots_prefix(day, agent_id)), only=OF_HOURS)
+    """Yield the counters of a day, of one agent or of each, with the numbers of transactions by hour."""
+    found = items_of(counters_range(client_id, day.isoformat()[:7], hours_prefix(day, agent_id)), only=OF_HOURS)
     return readable(TABLE, found, _hour_counts)
 
 
@@ -104,19 +104,19 @@ def _hour_counts(item: Item) -> tuple[CounterKey, Mapping[int, int]]:
     return counter, {int(name[1:]): number for name, number in numbers_in(item).items()}
 
 
-def total_prefix(agent_id: int | None) -> str:
-    """Return the prefix of the sort keys of the totals of an agent, or of all."""
-    return TOTAL if agent_id is None else f"{TOTAL}{agent_id}#"
+def days_prefix(agent_id: int | None) -> str:
+    """Return the prefix of the sort keys of the counters by day, of an agent or of all."""
+    return DAYS if agent_id is None else f"{DAYS}{agent_id}#"
 
 
-def slots_prefix(day: date, agent_id: int | None) -> str:
-    """Return the prefix of the sort keys of the slots of a day, of an agent or of all."""
-    return f"{SLOTS}{day:%d}#" if agent_id is None else f"{SLOTS}{day:%d}#{agent_id}#"
+def hours_prefix(day: date, agent_id: int | None) -> str:
+    """Return the prefix of the sort keys of the counters of a day by hour, of an agent or of all."""
+    return f"{HOURS}{day:%d}#" if agent_id is None else f"{HOURS}{day:%d}#{agent_id}#"
 
 
-def day_of_slots(at: str) -> int:
-    """Return the day of the month of the slots with this sort key."""
-    return int(at.removeprefix(SLOTS)[:2])
+def day_of_hours(at: str) -> int:
+    """Return the day of the month of the counter by hour with this sort key."""
+    return int(at.removeprefix(HOURS)[:2])
 
 
 def counters_range(client_id: int, month: str, prefix: str) -> Range:
@@ -124,9 +124,9 @@ def counters_range(client_id: int, month: str, prefix: str) -> Range:
     return range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix)
 
 
-def slots_range(client_id: int, first: date, last: date) -> Range:
-    """Return the range of the slots of some days of one month, of all agents."""
-    return Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}#~")
+def hours_range(client_id: int, first: date, last: date) -> Range:
+    """Return the range of the counters by hour on some days of one month, of all agents."""
+    return Range(TABLE, ("month", month_of(client_id, first)), "at", f"{HOURS}{first:%d}", f"{HOURS}{last:%d}#~")
 
 
 def numbers_in(item: Item) -> Counters:

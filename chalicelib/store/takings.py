@@ -11,16 +11,16 @@ from chalicelib.store.counters import (
     TABLE,
     counter_at,
     counters_range,
-    day_of_slots,
+    day_of_hours,
+    days_prefix,
+    hours_prefix,
+    hours_range,
     numbers_in,
-    slots_prefix,
-    slots_range,
     taxes_in,
-    total_prefix,
 )
 from chalicelib.store.table import Item, Range, item_pages, readable
 
-FEW_DAYS = 7  # for longer periods, all agents' slots are read instead of one agent's day by day
+FEW_DAYS = 7  # for longer periods, all agents' counters are read instead of one agent's day by day
 
 
 def by_day(client_id: int, period: Period, agent_id: int | None) -> Iterator[list[Moved]]:
@@ -30,26 +30,26 @@ def by_day(client_id: int, period: Period, agent_id: int | None) -> Iterator[lis
     """
     for month in period.months:
         read = partial(moved_on_days, date.fromisoformat(f"{month}-01"))
-        for page in _pages(counters_range(client_id, month, total_prefix(agent_id)), read):
+        for page in _pages(counters_range(client_id, month, days_prefix(agent_id)), read):
             yield [one for one in page if one.day in period]
 
 
 def by_hour(client_id: int, period: Period, agent_id: int | None) -> Iterator[list[Moved]]:
     """Yield the money that moved in each hour of a period, otherwise like `by_day`."""
-    for month, span in _slots_ranges(client_id, period, agent_id):
+    for month, span in _hours_ranges(client_id, period, agent_id):
         for page in _pages(span, partial(moved_in_hours, month)):
             yield [one for one in page if agent_id in (None, one.counter.agent_id)]
 
 
-def _slots_ranges(client_id: int, period: Period, agent_id: int | None) -> Iterator[tuple[date, Range]]:
-    """Yield the ranges of the slots of a period, each with a day of its month: of each day, or of each month."""
+def _hours_ranges(client_id: int, period: Period, agent_id: int | None) -> Iterator[tuple[date, Range]]:
+    """Yield the ranges of counters by hour in a period, each with a day of its month: of each day, or of each month."""
     length = (period.last - period.first).days
     if agent_id is not None and length < FEW_DAYS:
         for day in (period.first + timedelta(days=number) for number in range(length + 1)):
-            yield day, counters_range(client_id, day.isoformat()[:7], slots_prefix(day, agent_id))
+            yield day, counters_range(client_id, day.isoformat()[:7], hours_prefix(day, agent_id))
         return
     for days in map(period.within, period.months):
-        yield days.first, slots_range(client_id, days.first, days.last)
+        yield days.first, hours_range(client_id, days.first, days.last)
 
 
 def _pages(span: Range, read: Callable[[Item], list[Moved]]) -> Iterator[list[Moved]]:
@@ -58,13 +58,13 @@ def _pages(span: Range, read: Callable[[Item], list[Moved]]) -> Iterator[list[Mo
 
 
 def moved_on_days(month: date, item: Item) -> list[Moved]:
-    """Return the money that moved on each day of a total; `month` is a day of its month."""
+    """Return the money that moved on each day of a counter by day; `month` is a day of its month."""
     return _moved(item, lambda day: (month.replace(day=day), None))
 
 
 def moved_in_hours(month: date, item: Item) -> list[Moved]:
-    """Return the money that moved in each hour of the slots of a day; `month` is a day of its month."""
-    day = month.replace(day=day_of_slots(item["at"]["S"]))
+    """Return the money that moved in each hour of a day's counter by hour; `month` is a day of its month."""
+    day = month.replace(day=day_of_hours(item["at"]["S"]))
     return _moved(item, lambda hour: (day, hour))
 
 

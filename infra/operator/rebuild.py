@@ -155,7 +155,7 @@ def differing_counters(month: str) -> list[tuple[str, Item, Item | None]]:
 
     Each has its name, its item as it should be, and its item as it was read before the transactions.
     """
-    spans = [range_of_prefix(HISTORY, ("month", month), "at", one) for one in (counters.TOTAL, counters.SLOTS)]
+    spans = [range_of_prefix(HISTORY, ("month", month), "at", one) for one in (counters.DAYS, counters.HOURS)]
     stored = {items.name_of(HISTORY, item): item for span in spans for item in items_of(span)}
     counted = _counted(month)
     found = [(name, counted.get(name, {}), stored.get(name)) for name in sorted(counted.keys() | stored.keys())]

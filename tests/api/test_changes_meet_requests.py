@@ -198,7 +198,7 @@ def noted(store: StoreInMemory) -> Iterator[tuple[dict[Any, Any], Counter[str]]]
     grown: Counter[str] = Counter()
 
     def note(change: Any) -> None:
-        counter = re.match("(total|slots)#", (change.after or {}).get("at", {}).get("S", ""))
+        counter = re.match("(days|hours)#", (change.after or {}).get("at", {}).get("S", ""))
         if not counter:
             images[change.table.name, change.key] = change.after
             return

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.counters import DayTotal
+from chalicelib.domain.counters import DayCount
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.history_page import (
     PAGE_SIZE,
@@ -46,15 +46,15 @@ def test_the_stretches_of_a_page_hold_the_page_and_nothing_needless(counts: list
 
 def test_days_come_in_the_order_of_the_list_without_those_that_hold_nothing() -> None:
     counter = entry_of(a_payment()).counter
-    day_totals = [
-        DayTotal(counter, (MIDNIGHT + timedelta(days=day)).date(), count, 0) for day, count in ((0, 2), (1, 0), (2, 1))
+    day_counts = [
+        DayCount(counter, (MIDNIGHT + timedelta(days=day)).date(), count, 0) for day, count in ((0, 2), (1, 0), (2, 1))
     ]
-    day_totals.append(replace(day_totals[0], count=3))
+    day_counts.append(replace(day_counts[0], count=3))
 
-    days = days_of(day_totals, newest_first=True)
+    days = days_of(day_counts, newest_first=True)
 
     assert [(day.begin.day, day.end - day.begin, day.count) for day in days] == [(16, DAY, 1), (14, DAY, 5)]
-    assert days_of(day_totals, newest_first=False) == days[::-1]
+    assert days_of(day_counts, newest_first=False) == days[::-1]
 
 
 def test_a_busy_day_falls_into_hours() -> None:

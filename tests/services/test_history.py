@@ -185,14 +185,14 @@ def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None
 
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
-    total, _ = counters.additions(books.merchant.id, entry_of(books.kept[0]))
-    commit(update(total.key, "ADD #n09 :many", {"many": 50_000}))
+    by_day, _ = counters.additions(books.merchant.id, entry_of(books.kept[0]))
+    commit(update(by_day.key, "ADD #n09 :many", {"many": 50_000}))
 
     with store_calls() as calls, pytest.raises(ServiceError) as error:
         books.ask(NOW, {"Search": "coffee"})
 
     assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
-    assert calls == ["BatchGetItem", "Query", "Query"]  # the caller, and the totals of two months
+    assert calls == ["BatchGetItem", "Query", "Query"]  # the caller, and the counters of two months
 
 
 def test_an_ext_id_of_more_payments_than_a_list_reads_is_refused(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +205,7 @@ def test_an_ext_id_of_more_payments_than_a_list_reads_is_refused(books: Books, m
     assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
 
 
-def test_a_list_reads_the_caller_totals_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:
+def test_a_list_reads_the_caller_counters_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:
     with store_calls() as calls:
         books.ask(NOW, {})
 
@@ -296,7 +296,7 @@ def test_a_list_of_a_year_costs_the_same_calls_for_any_number_of_payments(exact_
         write_in_bulk(paid(books, books.agents[n % tills], NOW - n * interval) for n in range(number))
         with store_calls() as calls:
             assert books.ask(NOW, {"From": "2027-03-11", "Page": 1}).transactions
-        assert calls[:14] == ["BatchGetItem", *["Query"] * 13]  # the caller, and the totals of thirteen months
+        assert calls[:14] == ["BatchGetItem", *["Query"] * 13]  # the caller, and the counters of thirteen months
         assert calls[14:-1] == ["Query"] * {20: 13, 600: 3}[number]  # the entries: 100 are of fewer months
         assert calls[-1] == "BatchGetItem"
 
@@ -315,7 +315,7 @@ def test_a_page_within_a_busy_day_reads_the_hours_of_that_day_alone(
         second = books.ask(NOW, {"Page": 2})
 
     assert ids(second.transactions) == ids(books.kept[100:200])
-    assert calls == ["BatchGetItem", *["Query"] * 4, "BatchGetItem"]  # the totals of two months, hours, entries
+    assert calls == ["BatchGetItem", *["Query"] * 4, "BatchGetItem"]  # the counters of two months, hours, entries
     books.record(paid(books, books.agents[0], NOW, date=last_week + timedelta(seconds=1)))
     assert ids(books.ask(NOW, {"Page": 2}).transactions) == ids(books.kept[99:199])
 
@@ -343,8 +343,8 @@ def test_a_total_that_counts_too_much_shows_what_there_is(exact_engine: str) -> 
     del exact_engine
     books = a_merchant_with_agents(count=2)
     kept = [books.record(paid(books, books.agents[number % 2], NOW - number * HOUR)) for number in range(4)]
-    total, _ = counters.additions(books.merchant.id, entry_of(kept[0]))
-    write_one(counters.add(total))
+    by_day, _ = counters.additions(books.merchant.id, entry_of(kept[0]))
+    write_one(counters.add(by_day))
 
     page = books.ask(NOW, {})
 

@@ -359,7 +359,7 @@ def test_a_file_is_made_piece_by_piece_alike(books: Books, monkeypatch: pytest.M
 
 
 def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    books.ask(NOW, YEAR)  # rolls the totals up
+    books.ask(NOW, YEAR)  # reads the counters
     number = len(books.kept)
     monkeypatch.setattr(history_export, "MAX_ROWS", number)
     assert len(rows(books)) == number

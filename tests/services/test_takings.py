@@ -23,7 +23,7 @@ from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.takings import report
 from chalicelib.store import receipt_numbers, transactions
-from chalicelib.store.counters import SLOTS, TOTAL, counters_range
+from chalicelib.store.counters import DAYS, HOURS, counters_range
 from chalicelib.store.table import items_of, put_new, write_one
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild import differing_counters
@@ -220,8 +220,8 @@ def test_payments_with_any_of_twelve_taxes_count_in_one_counter(exact_engine: st
 
     assert taxes_in(books) == recounted_taxes(books)
     assert taxes_in(books, "hour", period={}) == recounted_taxes(books, "hour")
-    assert len(list(items_of(counters_range(books.merchant.id, "2028-03", TOTAL)))) == 1
-    assert len(list(items_of(counters_range(books.merchant.id, "2028-03", SLOTS)))) == 1
+    assert len(list(items_of(counters_range(books.merchant.id, "2028-03", DAYS)))) == 1
+    assert len(list(items_of(counters_range(books.merchant.id, "2028-03", HOURS)))) == 1
 
 
 @pytest.mark.slow

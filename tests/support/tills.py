@@ -100,7 +100,7 @@ class Till:
         return linked_cards.link(self.agent, card or a_card(), "Company card", now)
 
     def counted(self, now: datetime = NOW) -> tuple[int, int]:
-        """Return the number of transactions the month's totals count, and the money they took."""
+        """Return the number of transactions the month's counters count, and the money they took."""
         month = f"{now + timedelta(hours=self.merchant.gmt):%Y-%m}"
         tallies = counters.of_month(self.merchant.id, month, self.agent.id)
         return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)

@@ -112,7 +112,7 @@ def test_a_history_is_as_the_service_wrote_it(run: Run, books: Books, damage: Ca
 
 def test_a_counter_that_no_transaction_has_is_emptied(run: Run, books: Books) -> None:
     before = history_of(books.merchant.id)
-    forged = {"month": {"S": f"{books.merchant.id}#2021-01"}, "at": {"S": "total#1#10.0.2ZAR.CASH"}}
+    forged = {"month": {"S": f"{books.merchant.id}#2021-01"}, "at": {"S": "days#1#10.0.2ZAR.CASH"}}
     put(history.TABLE, {**forged, "n01": {"N": "5"}})
 
     run()

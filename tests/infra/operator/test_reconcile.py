@@ -254,8 +254,8 @@ def test_a_day_of_more_transactions_than_are_read_at_once_is_read_whole(
 
 def test_a_total_that_went_wrong_hides_no_transaction(acquirer: str, shop: dict[str, Any]) -> None:
     purchase = kept(a_purchase(**shop))
-    total, _ = counters.additions(purchase.client_id, entry_of(purchase))
-    write_one(update(total.key, "SET #n14 = :n", {"n": 0}))
+    by_day, _ = counters.additions(purchase.client_id, entry_of(purchase))
+    write_one(update(by_day.key, "SET #n14 = :n", {"n": 0}))
 
     assert [one.id for one in books_of(acquirer, DAY)] == [purchase.id]
 
