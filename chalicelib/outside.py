@@ -5,18 +5,21 @@ simulation and the local stage give other values with `given`; no module is chan
 """
 
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar, cast
 
 from chalicelib.record import Record
 
 if TYPE_CHECKING:
     import socket
+
+    from argon2 import PasswordHasher
 
     from chalicelib.aws.client import Client, Limits
     from chalicelib.aws.connections import Answer
@@ -107,6 +110,18 @@ def _open_socket(*arguments: Any) -> "socket.socket":
     return socket.socket(*arguments)
 
 
+@cache
+def _argon2() -> "PasswordHasher":
+    """Return argon2id at the OWASP minimum (Password Storage Cheat Sheet): 19 MiB, two passes, one lane."""
+    from argon2 import PasswordHasher  # noqa: PLC0415  20 ms, which a cold start with a secret key does not need
+
+    return PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
+
+
+def _typed() -> TextIO:
+    return sys.stdin
+
+
 class Outside(Record):
     """What the service takes from outside."""
 
@@ -116,6 +131,7 @@ class Outside(Record):
     between: Callable[[float, float], float] = random.uniform  # a random number: jitter, no secret
     settings: "Settings | None" = None  # None: those of the environment
     secret: Callable[[str], str] = _secret  # the text of a secret, by its ID
+    hasher: "Callable[[], PasswordHasher]" = _argon2  # of passwords
     client: "Callable[[Service, Limits], Client]" = _client  # of DynamoDB, Secrets Manager and KMS
     exchange: "Callable[..., Answer]" = _exchange  # a request of this client and its answer
     boto3_client: Callable[..., Any] = _boto3_client  # of SES, SNS and S3
@@ -125,6 +141,7 @@ class Outside(Record):
     send_sms: "Callable[[Outbox, str], str]" = _send_sms
     look_up: Callable[..., Any] = _look_up  # the addresses of a name
     open_socket: "Callable[..., socket.socket]" = _open_socket
+    typed: Callable[[], TextIO] = _typed  # what an operator types
 
 
 current = Outside()

@@ -26,7 +26,7 @@ from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib import outside
 from chalicelib.gateways import secrets
-from chalicelib.services import lane_runner, passwords
+from chalicelib.services import lane_runner
 from chalicelib.settings import settings
 from infra.demo import partner as demo_partner
 from infra.local import engines
@@ -66,9 +66,7 @@ def nothing_real() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def quick_passwords() -> Iterator[None]:
     """Each password is hashed and verified by argon2, with its least parameters: tests store and verify thousands."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "hasher", lambda: QUICK_HASHER)
-        patch.setattr(passwords, "UNKNOWN_LOGIN_HASH", QUICK_HASHER.hash("nobody has it"))
+    with outside.given(hasher=lambda: QUICK_HASHER):
         yield
 
 

@@ -19,7 +19,7 @@ from chalicelib.store import agents, takings
 MOST_PAGES = 100  # of counters: two seconds
 
 
-def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
+def export(body: ExportHistory, caller: Caller, now: datetime, most_pages: int = MOST_PAGES) -> str:
     """Write the takings of a period to a journal, and return its address."""
     account_id = body.list_basic_model.account_id
     account_key = [agents.key(account_id)] if account_id is not None else []
@@ -29,7 +29,7 @@ def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
     form = FORMATS[body.format]
     findings = findings_in(form, body.accounts)
     period = _period(body, business_day(now, scope.gmt), findings)
-    pages = CountedPages(takings.by_day(scope.client_id, period, scope.agent_id), MOST_PAGES)
+    pages = CountedPages(takings.by_day(scope.client_id, period, scope.agent_id), most_pages)
     entries = entries_of(pages, splits_tax=TAX in body.accounts.given)
     content = form.write(entries, body.accounts.given).encode()
 

@@ -18,6 +18,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.gateways.ids import new_guid
 from chalicelib.receipts.content import words_of
+from chalicelib.record import Record
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of
 from chalicelib.services import history
@@ -26,16 +27,25 @@ from chalicelib.store import history as history_store
 from chalicelib.store import transactions
 from chalicelib.store.history import EXPORTED, Stretch
 
-MAX_ROWS = 100_000
-MAX_LOOKED_AT = 2 * MAX_ROWS  # entries that are read to find those of the wanted kinds
-MAX_RECORDS = 20_000  # transactions that are read because their entries lack the state
-MAX_BYTES = 256 * 1024 * 1024  # half of a function's file space
 MakeRow = Callable[[HistoryEntry, Shown], list[str | int]]
-AT_ONCE = 2_000  # entries in memory at a time
 BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
 
 
-def export(body: ListHistory, caller: Caller, now: datetime) -> str:
+class Limits(Record):
+    """The limits of one export."""
+
+    rows: int = 100_000
+    looked_at: int = 200_000  # entries that are read to find those of the wanted kinds
+    candidates: int = MAX_CANDIDATES  # entries that are read to find a text
+    records: int = 20_000  # transactions that are read because their entries lack the state
+    bytes: int = 256 * 1024 * 1024  # half of a function's file space
+    at_once: int = 2_000  # entries in memory at a time
+
+
+LIMITS = Limits()
+
+
+def export(body: ListHistory, caller: Caller, now: datetime, limits: Limits = LIMITS) -> str:
     """Write all pages of a history list to a CSV file, and return its address.
 
     Raise PERIOD_TOO_LONG for too many entries, before reading any of them where the counters can tell.
@@ -45,32 +55,33 @@ def export(body: ListHistory, caller: Caller, now: datetime) -> str:
     row = partial(row_of, words=words_of(language_of(body.lang)), gmt=query.gmt)
     with TemporaryFile() as content:
         text = TextIOWrapper(content, encoding="utf-8", newline="")
-        _write(query, text, row)
+        _write(query, text, row, limits)
         text.detach()
         content.seek(0)
         files.put_export(name, content, _file_name(query))
     return files.signed_url(name)
 
 
-def _write(query: HistoryQuery, file: TextIO, row: MakeRow) -> None:
+def _write(query: HistoryQuery, file: TextIO, row: MakeRow, limits: Limits) -> None:
     found = history.found_by_key(query)
     if found is not None:
-        _write_rows(file, row, sorted(found, key=ORDER, reverse=query.newest_first))
+        _write_rows(file, row, sorted(found, key=ORDER, reverse=query.newest_first), limits)
         return
     inside = history.counts_of(query)
     fitting = [one for one in inside if query.wanted.takes(one.counter)]
     days = days_of(fitting, newest_first=False)
     if query.wanted.by_text:
-        _limit(sum(one.count for one in days), MAX_CANDIDATES, "operations would have to be looked at")
+        _limit(sum(one.count for one in days), limits.candidates, "operations would have to be looked at")
     else:
-        _limit(sum(one.count for one in days), MAX_ROWS, "operations are not exported at once")
+        _limit(sum(one.count for one in days), limits.rows, "operations are not exported at once")
     if not days:
-        _write_rows(file, row, ())
+        _write_rows(file, row, (), limits)
         return
     stretch = Stretch(query.client_id, query.wanted.agent_id, days[0].begin, days[-1].end)
     number = sum(one.count for one in inside if days[0].begin.date() <= one.day < days[-1].end.date())
-    _limit(number, MAX_LOOKED_AT, "operations would have to be looked at")
-    _write_rows(file, row, history_store.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first))
+    _limit(number, limits.looked_at, "operations would have to be looked at")
+    entries = history_store.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first)
+    _write_rows(file, row, entries, limits)
 
 
 def _limit(number: int, most: int, what: str) -> None:
@@ -78,17 +89,17 @@ def _limit(number: int, most: int, what: str) -> None:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"More than {most} {what}: narrow the period.")
 
 
-def _write_rows(file: TextIO, row: MakeRow, entries: Iterable[HistoryEntry]) -> None:
+def _write_rows(file: TextIO, row: MakeRow, entries: Iterable[HistoryEntry], limits: Limits) -> None:
     file.write(BOM)
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
     remaining, looked_up = iter(entries), 0
-    while some := list(islice(remaining, AT_ONCE)):
+    while some := list(islice(remaining, limits.at_once)):
         unknown = [entry.id for entry in some if _needs_record(entry)]
         looked_up += len(unknown)
-        _limit(looked_up, MAX_RECORDS, "of these operations have to be looked up")
+        _limit(looked_up, limits.records, "of these operations have to be looked up")
         writer.writerows(row(*one) for one in _with_states(some, unknown))
-        _limit(file.tell(), MAX_BYTES, "bytes are not exported at once")
+        _limit(file.tell(), limits.bytes, "bytes are not exported at once")
 
 
 def _needs_record(entry: HistoryEntry) -> bool:

@@ -1,30 +1,18 @@
 """Passwords: hashed and verified with argon2id, which costs 19 ms each time."""
 
 import unicodedata
-from functools import cache
-from typing import TYPE_CHECKING
 
+from chalicelib import outside
 from chalicelib.domain.secret import Secret
-
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
 
 # The hash of a random text that is not stored. An unknown login is verified against it and so takes as long as a known
 # one.
 UNKNOWN_LOGIN_HASH = "$argon2id$v=19$m=19456,t=2,p=1$g7XprkKyaxPvyaszu4tn1g$mVbllcduzCeuFuLSEHLui8Sqhmd4GxYT/2g3CWR89Tw"
 
 
-@cache
-def hasher() -> "PasswordHasher":
-    """Return argon2id at the OWASP minimum (Password Storage Cheat Sheet): 19 MiB, two passes, one lane."""
-    from argon2 import PasswordHasher  # noqa: PLC0415  20 ms, which a cold start with a secret key does not need
-
-    return PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
-
-
 def hash_password(password: Secret) -> str:
     """Return the hash that is stored for a password."""
-    return hasher().hash(_bytes_of(password))
+    return outside.current.hasher().hash(_bytes_of(password))
 
 
 def verify(password_hash: str | None, password: Secret) -> bool:
@@ -36,14 +24,14 @@ def _verify_hash(password_hash: str, password: bytes) -> bool:
     from argon2.exceptions import InvalidHashError, VerificationError  # noqa: PLC0415  as above
 
     try:
-        return hasher().verify(password_hash, password)
+        return outside.current.hasher().verify(password_hash, password)
     except (VerificationError, InvalidHashError):
         return False
 
 
 def is_outdated(password_hash: str) -> bool:
     """Return whether the hash was made with weaker parameters than today's."""
-    return hasher().check_needs_rehash(password_hash)
+    return outside.current.hasher().check_needs_rehash(password_hash)
 
 
 def _bytes_of(password: Secret) -> bytes:

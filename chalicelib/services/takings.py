@@ -45,7 +45,9 @@ class Report(Record):
     last_numbers: Mapping[int, int] = field(default_factory=dict)  # by agent
 
 
-def report(body: ReportTakings, caller: Caller, now: datetime) -> Report:
+def report(
+    body: ReportTakings, caller: Caller, now: datetime, most_pages: int = MOST_PAGES, most_reads: int = MOST_READS
+) -> Report:
     """Return the takings of a period."""
     is_by_hour = body.by == BY_HOUR
     account_key = [agents.key(body.account_id)] if body.account_id is not None else []
@@ -55,14 +57,14 @@ def report(body: ReportTakings, caller: Caller, now: datetime) -> Report:
     period = period_of(body.period.first, body.period.last, business_day(now, scope.gmt), longest)
 
     read = takings.by_hour if is_by_hour else takings.by_day
-    pages = CountedPages(read(scope.client_id, period, scope.agent_id), MOST_PAGES)
+    pages = CountedPages(read(scope.client_id, period, scope.agent_id), most_pages)
 
     day = period.first if period.first == period.last and not is_by_hour else None
     moved = list(pages) if day else pages
     found = takings_of(moved)
     # A day's declined payments move no money, but have receipt numbers.
     agent_ids = {one.counter.agent_id for one in moved} if day else {row.agent_id for row in found.rows}
-    agents_of = _read_agents(scope.client_id, sorted(agent_ids), day, MOST_READS - pages.number)
+    agents_of = _read_agents(scope.client_id, sorted(agent_ids), day, most_reads - pages.number)
     check_size((*(agents_of.names.get(row.agent_id) for row in found.rows), *(tax.name for tax in found.taxes)))
     return replace(agents_of, takings=found)
 

@@ -192,27 +192,27 @@ TOO_FAR = "The page is too far back: narrow the period."
 
 
 def list_events(
-    body: ListEvents, caller: Caller, merchant_id: int, now: datetime
+    body: ListEvents, caller: Caller, merchant_id: int, now: datetime, most: int = MAX_CANDIDATES
 ) -> list[tuple[Event, list[Delivery]]]:
-    """Return a page of the events of a period, newest first, each with its deliveries."""
+    """Return a page of the events of a period, newest first, each with its deliveries; look at `most` events."""
     merchant, _ = _managed(body, caller, merchant_id)
     today = business_day(now, merchant.gmt)
     period = period_of(body.period.first, body.period.last, today)
     begin = start_of(max(period.first, today - KEPT_FOR - DAY), merchant.gmt)
     end = start_of(max(min(period.last, today), date.min + DAY) + DAY, merchant.gmt)
     first = (max(body.page, 1) - 1) * PAGE_SIZE
-    page = list(islice(_matching(body, event_rules.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
+    page = list(islice(_matching(body, event_rules.spans(merchant_id, begin, end), most), first, first + PAGE_SIZE))
     existing = {one.id for one in webhooks_store.of_merchant(merchant_id)} if page else set()
 
     return [(event, [delivery_rules.as_of_webhooks(one, existing) for one in found]) for event, found in page]
 
 
-def _matching(body: ListEvents, spans: list[tuple[str, str, str]]) -> Iterator[tuple[Event, list[Delivery]]]:
+def _matching(body: ListEvents, spans: list[tuple[str, str, str]], most: int) -> Iterator[tuple[Event, list[Delivery]]]:
     looked_at = 0
     for span in reversed(spans):
         for found in events.between(*span, newest_first=True):
             looked_at += 1
-            if looked_at > MAX_CANDIDATES:
+            if looked_at > most:
                 raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_FAR)
             if not body.types or found[0].kind in body.types:
                 yield found

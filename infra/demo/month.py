@@ -194,8 +194,8 @@ class OpenTill(Record):
     caller: Caller
 
 
-def fill(first: Agent, now: datetime) -> None:
-    """Store the last 31 days until `now` of the merchant of `first`, its first till.
+def fill(first: Agent, now: datetime, days: int = USUAL) -> None:
+    """Store the last days until `now` of the merchant of `first`, its first till.
 
     Nothing else may write meanwhile. Cards are taken where the stage has the acquirer SANDBOX.
     """
@@ -205,7 +205,7 @@ def fill(first: Agent, now: datetime) -> None:
     has_cards = SANDBOX in settings().acquirers
     linked_card = next((card.id for card in linked_cards.of_agent(first.id)), None)
     today = business_day(now, gmt)
-    sales = [sale for ago in reversed(range(USUAL)) for sale in sales_of(today - timedelta(days=ago), linked_card)]
+    sales = [sale for ago in reversed(range(days)) for sale in sales_of(today - timedelta(days=ago), linked_card)]
     sales = [
         sale for sale in sales if _instant(sale.sent, gmt) < now and (has_cards or sale.input_type is InputType.CASH)
     ]

@@ -6,7 +6,6 @@ terminal.
 """
 
 import argparse
-import getpass
 import json
 import os
 import secrets
@@ -41,7 +40,7 @@ from chalicelib.store import agents, audit, due_index, transactions
 from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
-from infra.operator import stage, stage_secret
+from infra.operator import stage, stage_secret, terminal
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild import rebuild_command
 from infra.operator.reconcile import HEADER, reconcile_command
@@ -105,8 +104,7 @@ def _pending() -> str:
 
 
 def _read_secret(prompt: str) -> Secret:
-    text = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
-    return Secret(text.strip())
+    return Secret(terminal.hidden(prompt).strip())
 
 
 def _show_secrets_command(_: argparse.Namespace) -> None:
@@ -178,8 +176,8 @@ def _confirm(step: stage_secret.StepBack) -> None:
     """Ask at a terminal. Without one, exit with one line if the version before lacks a secret that all need."""
     changes = ", ".join(f"{name} {'is removed' if name in step.removed else 'changes'}" for name in step.differs)
     about = f"The version before the latest change differs: {changes or 'nothing'}."
-    if sys.stdin.isatty():
-        if input(f"{about} Return to it? [y/N] ").strip().lower() not in {"y", "yes"}:
+    if terminal.is_there():
+        if not terminal.agrees(f"{about} Return to it? [y/N] "):
             sys.exit("Nothing is changed.")
     elif step.removed & stage_secret.NEEDED:
         sys.exit(f"{about} Nothing is changed: there is no terminal to ask at. Add --yes to return to it.")

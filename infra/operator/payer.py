@@ -24,7 +24,7 @@ from chalicelib.log import log
 from chalicelib.settings import settings
 from chalicelib.store import drawers, events, history, linked_cards, merchants, outbox, transactions
 from chalicelib.store.table import Value, encode, read, read_all
-from infra.operator import payer_records
+from infra.operator import payer_records, terminal
 from infra.operator.erasure import (
     UnfinishedError,
     card_without_payer,
@@ -83,9 +83,9 @@ def _address(options: argparse.Namespace, merchant: Merchant) -> Address:
 
 def _typed_address() -> str:
     """Read the address from standard input. There, no other user of the machine sees it, unlike an argument."""
-    if sys.stdin.isatty():
+    if terminal.is_there():
         print("E-mail address or telephone number: ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip()
+    return terminal.line().strip()
 
 
 def _count(found: Iterable[Family]) -> int:
@@ -97,13 +97,13 @@ def _text_of(count: int, merchant: Merchant) -> str:
 
 
 def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed: bool) -> None:
-    if not is_confirmed and not sys.stdin.isatty():
+    if not is_confirmed and not terminal.is_there():
         sys.exit("Nothing is erased: there is no terminal to ask at. Add --yes to erase without a question.")
     found = families_to_erase(merchant, address, now)
     count = _count(found)
     if (count or payer_records.notes_of(merchant, address)) and not is_confirmed:
         question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone. [y/N] "
-        if _answer(question) not in {"y", "yes"}:
+        if not terminal.agrees(question):
             sys.exit("Nothing is erased.")
     try:
         erased = erase(merchant, address, found, now)
@@ -112,13 +112,6 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
     log("payer_erased", user=user(), merchant=merchant.id, transactions=erased)
     print(f"Erased the payer's data in {_text_of(erased, merchant)}.")
     print(BACKUPS.format(until=(now + BACKUP).date()))
-
-
-def _answer(question: str) -> str:
-    try:
-        return input(question).strip().lower()
-    except EOFError:
-        return ""
 
 
 def user() -> str:

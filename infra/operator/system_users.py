@@ -4,7 +4,6 @@ No request of the interface does so. A deleted one keeps its record, because the
 """
 
 import argparse
-import getpass
 import re
 import sys
 from collections import defaultdict
@@ -27,7 +26,7 @@ from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, read_all, readable, table_name
-from infra.operator import items
+from infra.operator import items, terminal
 
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
 LIST, BLOCK, UNBLOCK, DELETE = "list", "block", "unblock", "delete"
@@ -78,7 +77,7 @@ def system_user_command(options: argparse.Namespace) -> None:
 
 
 def _read_password() -> Secret:
-    text = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    text = terminal.hidden("Password: ")
     if len(text) < MIN_PASSWORD_LENGTH:
         sys.exit(f"A password that an operator sets has at least {MIN_PASSWORD_LENGTH} characters.")
     return Secret(text)

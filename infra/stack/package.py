@@ -17,10 +17,10 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from chalicelib import outside
 from infra.stack import config, runtime, template
 from infra.stack.cloudformation import deployed
 from infra.stack.policies import SENDER
@@ -130,18 +130,23 @@ SOURCES = ("app.py", "chalicelib", config.FILE)
 LOCK = ROOT / "requirements.lock"
 
 
-def main() -> None:
-    """Package the stage named on the command line."""
-    stage = sys.argv[1] if len(sys.argv) > 1 else "dev"
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Package the stage that is named."""
+    (stage,) = (sys.argv[1:] if arguments is None else arguments) or ("dev",)
     try:
         package(stage, BUILD)
     except (PackageError, config.ConfigError, DependencyError) as problem:
         sys.exit(str(problem))
-    size = (BUILD / "deployment.zip").stat().st_size
+    report(stage, BUILD)
+
+
+def report(stage: str, build: Path) -> None:
+    """Print the size of a package, and what the operator must know of it."""
+    size = (build / "deployment.zip").stat().st_size
     print(f"{stage}: build/sam.json and build/deployment.zip, {size / 1024 / 1024:.2f} MB")
-    needed = quota(json.loads((BUILD / "sam.json").read_text(encoding="utf-8")))
+    needed = quota(json.loads((build / "sam.json").read_text(encoding="utf-8")))
     print(f"With the default parameters the account needs the Lambda quota of {needed} concurrent executions.")
-    if warning := runtime.warning(datetime.now(UTC).date()):
+    if warning := runtime.warning(outside.now().date()):
         print(warning)
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.request
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -139,17 +139,17 @@ def configured() -> tuple[str, Secret] | None:
     return (login, Secret(password)) if login else None
 
 
-def main() -> None:
+def main(arguments: Sequence[str]) -> None:
     """Run it once. Exit with one line if it fails."""
     till_of = configured()
-    if till_of is None or len(sys.argv) != 2:  # noqa: PLR2004  the program and the address
+    if till_of is None or len(arguments) != 1:
         sys.exit("usage: SMOKE_LOGIN=... SMOKE_PASSWORD=... python -m infra.stack.smoke URL")
     try:
-        payment = smoke(till(sys.argv[1], *till_of))
+        payment = smoke(till(arguments[0], *till_of))
     except SmokeError as problem:
         sys.exit(f"The smoke payment failed. {problem}")
     print(f"Payment {payment} was taken and returned.")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -14,7 +14,7 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import ORDINARY
 from chalicelib.errors import ServiceError
-from chalicelib.services import account_configuration, authentication
+from chalicelib.services import authentication
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.settings import settings
 from chalicelib.store import sessions as sessions_store
@@ -167,12 +167,12 @@ def test_inputs_come_in_the_query_string_or_a_body(stage: str, query: str, body:
 
 @pytest.mark.parametrize(("interval", "words"), [(1, "one second"), (90, "90 seconds"), (600, "ten minutes")])
 def test_nobody_waits_longer_than_the_interval_which_the_refusal_names(
-    stage: str, interval: int, words: str, monkeypatch: pytest.MonkeyPatch
+    stage: str, interval: int, words: str, give: Give
 ) -> None:
     account = an_account()
     ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
     take_call(account.agent.id, ahead, timedelta(seconds=interval))
-    monkeypatch.setattr(account_configuration, "settings", lambda: replace(settings(), auth_account_seconds=interval))
+    give(settings=replace(settings(), auth_account_seconds=interval))
 
     reply = _ask(stage, account)
 

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +18,13 @@ from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import linked_cards as linking
 from chalicelib.services import payments
+from chalicelib.settings import settings
 from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new, update, write_one
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.support.builders import NOW
 from tests.support.cards import a_card, a_card_body
+from tests.support.giving import Give
 from tests.support.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, get, post
 from tests.support.intercepted_calls import broken, failing
 from tests.support.tills import a_till
@@ -189,11 +192,11 @@ def test_a_filter_that_cannot_be_meant_is_refused(stage: str, filters: dict[str,
     ],
 )
 def test_a_card_is_linked_at_the_named_acquirer_or_the_first_that_links_cards(
-    monkeypatch: pytest.MonkeyPatch, codes: tuple[str, ...], named: str | None, links: str | None
+    give: Give, codes: tuple[str, ...], named: str | None, links: str | None
 ) -> None:
     sandbox = acquirers.named("SANDBOX")
-    monkeypatch.setattr(acquirers, "codes", lambda: codes)
-    monkeypatch.setattr(acquirers, "named", lambda code: SimpleNamespace(links_cards=code != "HOST", link=sandbox.link))
+    known = {code: partial(SimpleNamespace, links_cards=code != "HOST", link=sandbox.link) for code in codes}
+    give(settings=replace(settings(), acquirers=codes, default_acquirer=codes[0]), acquirers=known)
     agent = an_account().agent
 
     with suppress(ServiceError):

@@ -10,7 +10,6 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways import secrets
 from infra.operator import stage_secret
 from tests.api.test_prepare import PREPARE, a_body, filled
 from tests.support.http import post
@@ -60,11 +59,9 @@ def test_a_misbehaving_partner_is_902_within_its_time(stage: str, registered: Re
     assert len(server.seen) == 1
 
 
-def test_a_partner_without_a_secret_is_not_asked(
-    stage: str, registered: Registers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partner_without_a_secret_is_not_asked(stage: str, registered: Registers) -> None:
     with registered(says({"PreparedFields": []})) as server:
-        monkeypatch.setattr(secrets, "partner", lambda _: None)
+        stage_secret.remove_partner("Test")
 
         assert post(stage, PREPARE, a_body(product="Test")).error == (503, 902)
     assert server.seen == []

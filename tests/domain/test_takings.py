@@ -1,7 +1,7 @@
 """Takings: rows added up from moved money, and the limits of an answer."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 
 import pytest
@@ -63,17 +63,19 @@ def test_what_moved_nothing_has_no_row() -> None:
     assert takings_of([replace(PAID, number=0, amount_minor=0)]).rows == []
 
 
-def test_more_rows_than_an_answer_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takings, "MOST_ROWS", 24)
-    rows = [replace(PAID, hour=hour) for hour in range(24)]
+def test_more_rows_than_an_answer_holds_are_refused() -> None:
+    days = takings.MOST_ROWS // 24
+    rows = [
+        replace(PAID, day=date(1990, 1, 1) + timedelta(day), hour=hour) for day in range(days) for hour in range(24)
+    ]
 
-    assert len(takings_of(rows).rows) == 24
+    assert len(takings_of(rows).rows) == takings.MOST_ROWS
     taxed = replace(rows[0], taxes=(TaxAmount("VAT", "VAT", Decimal(15), 2460, 321),))
     for more in ([*rows, replace(PAID, day=date(2026, 3, 15))], [*rows[1:], taxed]):
         with pytest.raises(ServiceError) as refused:
             takings_of(more)
         assert refused.value.error is ErrorCode.PERIOD_TOO_LONG
-    assert len(takings_of([*rows[2:], taxed]).rows) == 23
+    assert len(takings_of([*rows[2:], taxed]).rows) == takings.MOST_ROWS - 1
 
 
 def test_longer_names_than_an_answer_holds_are_refused() -> None:

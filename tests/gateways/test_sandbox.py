@@ -13,9 +13,11 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import settings
-from chalicelib.store import table
+from infra.bench.client import through
 from tests.gateways.acquirer_contract import ContractOfInquiries
 from tests.support.cards import STEADY, a_card, a_chip_card, an_authorization
+from tests.support.giving import Give
+from tests.support.intercepted_calls import failing
 from tests.support.transactions import ZAR, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -161,11 +163,8 @@ def test_an_inquiry_and_a_token_that_take_too_long_are_lost() -> None:
         SANDBOX.link(LinkRequest(a_guid(), a_card()), 0.01)
 
 
-def test_a_table_out_of_reach_is_an_answer_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    def out_of_reach() -> None:
-        raise UnreachableError
-
-    monkeypatch.setattr(table, "client", out_of_reach)
+def test_a_table_out_of_reach_is_an_answer_lost(give: Give) -> None:
+    give(client=through(failing(UnreachableError())))
 
     with pytest.raises(AnswerLostError):
         authorize()
@@ -179,8 +178,7 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
     assert isinstance(acquirers.named("SANDBOX"), sandbox.Sandbox)
 
     both = replace(settings(), acquirers=("FIRST", "SECOND"), default_acquirer="SECOND")
-    with monkeypatch.context() as patch:
-        patch.setattr(acquirers, "settings", lambda: both)
+    with outside.given(settings=both):
         assert acquirers.codes() == ("SECOND", "FIRST")
 
     monkeypatch.setenv("ACQUIRERS", "SANDBOX,NOBODY")

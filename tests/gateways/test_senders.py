@@ -15,6 +15,7 @@ from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail, sms
 from chalicelib.settings import settings
 from tests.support.builders import JPEG, PNG, an_email
+from tests.support.giving import Give, boto3_client
 from tests.support.intercepted_calls import failing
 from tests.support.receipts import an_entry, mails, messages, ses
 
@@ -36,9 +37,9 @@ def test_a_mail_carries_the_name_of_its_sender_and_of_the_stage() -> None:
 @pytest.mark.parametrize(
     ("sender", "by"), [("Your Bank", "Your Bank by "), (None, ""), ("日" * 99, f"{'日' * 40} by ")]
 )
-def test_the_stage_has_the_name_in_mail_from(monkeypatch: pytest.MonkeyPatch, sender: str | None, by: str) -> None:
+def test_the_stage_has_the_name_in_mail_from(give: Give, sender: str | None, by: str) -> None:
     named = replace(settings(), mail_from="Zoë's Payments <receipts@payments.example>")
-    monkeypatch.setattr(mail, "settings", lambda: named)
+    give(settings=named)
     to = an_email()
     mail.send(an_entry(sender=sender), to)
 
@@ -129,8 +130,8 @@ def test_a_mail_whose_logo_is_gone_is_sent_without(capsys: pytest.CaptureFixture
     assert "logo_missing" in capsys.readouterr().out
 
 
-def test_a_mail_waits_for_a_storage_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "get", failing(ReadTimeoutError(endpoint_url="https://s3.example")))
+def test_a_mail_waits_for_a_storage_out_of_reach(give: Give) -> None:
+    give(boto3_client=boto3_client("s3", get_object=failing(ReadTimeoutError(endpoint_url="https://s3.example"))))
 
     with pytest.raises(NotSentError, match="ReadTimeoutError"):
         mail.send(an_entry(logo_key="merchants/7/other.png"), an_email())
@@ -157,15 +158,14 @@ def test_a_mail_that_is_refused_was_not_sent(monkeypatch: pytest.MonkeyPatch) ->
         mail.send(an_entry(), an_email())
 
 
-def test_a_short_message_names_its_sender(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_message_names_its_sender(give: Give) -> None:
     calls: list[dict[str, Any]] = []
-    client = sms._client()  # noqa: SLF001  moto does not keep the attributes
 
     def publish(**parameters: Any) -> dict[str, str]:
         calls.append(parameters)
         return {"MessageId": "1"}
 
-    monkeypatch.setattr(client, "publish", publish)
+    give(boto3_client=boto3_client("sns", publish=publish))  # moto does not keep the attributes
     sms.send(an_entry(text="Hello"), "+27829870001")
 
     assert calls[0]["MessageAttributes"] == {
@@ -180,22 +180,22 @@ def test_a_short_message_goes_to_its_number() -> None:
     assert [sent.body for sent in messages("+27829870002")] == ["Hello"]
 
 
-def test_a_short_message_that_is_refused_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_message_that_is_refused_was_not_sent(give: Give) -> None:
     def refuse(**_: object) -> None:
         raise ClientError({"Error": {"Code": "Throttled", "Message": "+27829870003 has had enough"}}, "Publish")
 
-    monkeypatch.setattr(sms._client(), "publish", refuse)  # noqa: SLF001  the only door to AWS
+    give(boto3_client=boto3_client("sns", publish=refuse))
 
     with pytest.raises(NotSentError, match=r"^Throttled$"):
         sms.send(an_entry(text="Hello"), "+27829870003")
 
 
-@pytest.mark.parametrize(("gateway", "operation"), [(mail, "send_email"), (sms, "publish")])
-def test_a_sender_without_an_answer_has_not_sent(gateway: Any, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("gateway", "service", "operation"), [(mail, "sesv2", "send_email"), (sms, "sns", "publish")])
+def test_a_sender_without_an_answer_has_not_sent(gateway: Any, service: str, operation: str, give: Give) -> None:
     def hang(**_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://ses.example")
 
-    monkeypatch.setattr(gateway._client(), operation, hang)  # noqa: SLF001  the only door to AWS
+    give(boto3_client=boto3_client(service, **{operation: hang}))
 
     with pytest.raises(NotSentError, match="ReadTimeoutError"):
         gateway.send(an_entry(), "+27829870003")

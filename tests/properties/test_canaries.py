@@ -28,6 +28,7 @@ from chalicelib.store import transactions
 from infra.local import mail_viewer
 from infra.operator import commands as operator
 from tests.support.cards import EXP, chip_data
+from tests.support.giving import typing
 from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
 from tests.support.intercepted_calls import broken, failing
 from tests.support.tills import a_till
@@ -206,16 +207,11 @@ def test_a_card_is_in_nothing_that_is_kept_answered_or_printed(
     assert [canary.found_in(printed.lower()) for canary in canaries] == [[]] * len(canaries)
 
 
-def test_a_card_that_is_linked_leaves_its_face_and_a_token(
-    stage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_card_that_is_linked_leaves_its_face_and_a_token(stage: str, capfd: pytest.CaptureFixture[str]) -> None:
     del stage
     canary = a_canary(20)
-    typed = iter([canary.pan, EXP])
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("getpass.getpass", lambda _: next(typed))
-
-    operator.main(["link-card", "--email", TILL[0], "--alias", "Canary"])
+    with typing(f"{canary.pan}\n{EXP}\n"):
+        operator.main(["link-card", "--email", TILL[0], "--alias", "Canary"])
 
     printed = "".join(capfd.readouterr())
     assert "is linked" in printed

@@ -506,11 +506,10 @@ def test_xero_gets_at_most_300_lines() -> None:
     assert refusal.value.message == "A journal has at most 300 lines in Xero: narrow the period."
 
 
-def test_a_journal_has_a_largest_number_of_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domain, "MOST_ENTRIES", 2)
-    many = [moved(), moved(), moved(tender="SANDBOX"), moved(tender="ISO8583")]
+def test_a_journal_has_a_largest_number_of_entries() -> None:
+    many = [moved(day=DAY + timedelta(days=number)) for number in range(domain.MOST_ENTRIES)]
 
-    assert len(entries_of(many[:3])) == 2
+    assert len(entries_of([*many, many[0]])) == domain.MOST_ENTRIES
     with pytest.raises(ServiceError) as refusal:
-        entries_of(many)
+        entries_of([*many, moved(tender="SANDBOX")])
     assert refusal.value.error is ErrorCode.PERIOD_TOO_LONG

@@ -47,10 +47,11 @@ def export(  # noqa: PLR0913
     of: Agent | None = None,
     now: datetime = NOW,
     tax: str | None = None,
+    most_pages: int = service.MOST_PAGES,
 ) -> bytes:
     accounts = {**(XERO if form == "xero" else {}), "Tax": tax}
     body = ExportHistory.model_validate({"Format": form, "Period": period, "Accounts": accounts})
-    content: bytes = object_of(service.export(body, caller_of(of or books.agents[0]), now))["Body"]
+    content: bytes = object_of(service.export(body, caller_of(of or books.agents[0]), now, most_pages))["Body"]
     return content
 
 
@@ -157,11 +158,9 @@ def test_it_reads_what_takings_read(year: Books) -> None:
     assert len(of_books) == len(of_takings) - names_of_agents
 
 
-def test_a_journal_too_large_to_read_is_refused(year: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MOST_PAGES", 3)
-
+def test_a_journal_too_large_to_read_is_refused(year: Books) -> None:
     with pytest.raises(ServiceError) as refusal:
-        export(year, "hledger", YEAR)
+        export(year, "hledger", YEAR, most_pages=3)
     assert refusal.value.error is ErrorCode.PERIOD_TOO_LONG
 
 

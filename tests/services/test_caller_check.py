@@ -11,10 +11,11 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.services import account_configuration
 from chalicelib.services.caller_check import admit
+from chalicelib.settings import settings
 from chalicelib.store import agents, merchants
 from tests.support.accounts import Account, a_stored_merchant, an_account, block
 from tests.support.cost import store_calls
-from tests.support.giving import environment
+from tests.support.giving import Give, environment
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 NOBODY = 999_999_999
@@ -133,8 +134,8 @@ def test_the_options_are_what_agent_and_merchant_enable() -> None:
     assert {number: codes.get(number) for number in (8, 9, 10)} == {8: "PREPAID", 9: "CREDIT", 10: None}
 
 
-def test_a_stage_without_a_card_acquirer_offers_the_other_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chalicelib.gateways.acquirers.codes", tuple)
+def test_a_stage_without_a_card_acquirer_offers_the_other_kinds(give: Give) -> None:
+    give(settings=replace(settings(), acquirers=()))
     answer = _ask(an_account())
 
     assert [option.acquirer_code for option in answer.payment_options] == ["CASH"]

@@ -21,6 +21,7 @@ from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history_export, outcomes
+from chalicelib.services.history_export import LIMITS, Limits
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
 from tests.support.cost import store_calls
@@ -36,17 +37,19 @@ CURRENCIES = (ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
 WORDS = ("Coffee", "=1+1", "two\r\nlines", "مرحبا 🧾", '"quoted", twice', None)
 
 
-def export(books: Books, sent: Mapping[str, Any], *, by: Agent | None = None, now: datetime = NOW) -> str:
+def export(
+    books: Books, sent: Mapping[str, Any], *, by: Agent | None = None, now: datetime = NOW, limits: Limits = LIMITS
+) -> str:
     """Return the address of an export; `sent` are the fields of Period and of ListBasicModel."""
     period = {name: value for name, value in sent.items() if name in {"From", "To"}}
     model = {name: value for name, value in sent.items() if name not in period}
     body = ListHistory.model_validate({"Period": period, "ListBasicModel": model})
     agent = by or books.agents[0]
-    return history_export.export(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
+    return history_export.export(body, Caller(agent.id, agent.client_id, agent.credential_version), now, limits)
 
 
-def rows(books: Books, **sent: Any) -> list[Row]:
-    return rows_of(export(books, {**YEAR, "Sort": "Date asc", **sent}))
+def rows(books: Books, limits: Limits = LIMITS, **sent: Any) -> list[Row]:
+    return rows_of(export(books, {**YEAR, "Sort": "Date asc", **sent}, limits=limits))
 
 
 def cell(text: str) -> str:
@@ -351,27 +354,21 @@ def test_the_column_amount_sums_to_payments_minus_reversals(books: Books) -> Non
         assert net_of(rows(books), currency.code) == Decimal(taken - given_back).scaleb(-currency.digits)
 
 
-def test_a_file_is_made_piece_by_piece_alike(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = rows(books)
-    monkeypatch.setattr(history_export, "AT_ONCE", 7)
-
-    assert rows(books) == whole
+def test_a_file_is_made_piece_by_piece_alike(books: Books) -> None:
+    assert rows(books, Limits(at_once=7)) == rows(books)
 
 
-def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books) -> None:
     books.ask(NOW, YEAR)  # reads the counters
     number = len(books.kept)
-    monkeypatch.setattr(history_export, "MAX_ROWS", number)
-    assert len(rows(books)) == number
+    assert len(rows(books, Limits(rows=number))) == number
     with store_calls() as calls:
-        rows(books)
+        rows(books, Limits(rows=number))
     in_cash = sum(one.input_type is InputType.CASH for one in books.kept)
-    monkeypatch.setattr(history_export, "MAX_ROWS", in_cash)
-    assert len(rows(books, InputType=10)) == in_cash < number
-    monkeypatch.setattr(history_export, "MAX_ROWS", number - 1)
+    assert len(rows(books, Limits(rows=in_cash), InputType=10)) == in_cash < number
 
     with store_calls() as of_refusal, pytest.raises(ServiceError) as refused:
-        rows(books)
+        rows(books, Limits(rows=number - 1))
 
     assert (refused.value.error, refused.value.message) == (
         ErrorCode.PERIOD_TOO_LONG,
@@ -381,20 +378,17 @@ def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("limit", "most", "wanted"),
+    ("limits", "wanted"),
     [
-        ("MAX_LOOKED_AT", 20, {"InputType": 10}),
-        ("MAX_CANDIDATES", 20, {"Search": "coffee"}),
-        ("MAX_RECORDS", 3, {}),
-        ("MAX_BYTES", 2000, {}),
+        (Limits(looked_at=20), {"InputType": 10}),
+        (Limits(candidates=20), {"Search": "coffee"}),
+        (Limits(records=3), {}),
+        (Limits(bytes=2000), {}),
     ],
 )
-def test_what_is_too_much_for_one_request_is_refused(
-    books: Books, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, wanted: dict[str, Any]
-) -> None:
-    monkeypatch.setattr(history_export, limit, most)
+def test_what_is_too_much_for_one_request_is_refused(books: Books, limits: Limits, wanted: dict[str, Any]) -> None:
     with pytest.raises(ServiceError) as refused:
-        rows(books, **wanted)
+        rows(books, limits, **wanted)
 
     assert refused.value.error is ErrorCode.PERIOD_TOO_LONG
 

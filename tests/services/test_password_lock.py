@@ -6,9 +6,9 @@ import pytest
 
 from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
-from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of
-from tests.support.accounts import PASSWORD, an_account, basic, guess, refusal_of
+from tests.support.accounts import PASSWORD, QUICK_HASHER, an_account, basic, guess, refusal_of
+from tests.support.giving import Give, Instead
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 WRONG = "not-the-password"
@@ -37,10 +37,10 @@ def test_nine_wrong_passwords_and_a_right_one_begin_the_count_anew() -> None:
     assert refusal_of(account.basic, NOW) is None
 
 
-def test_no_password_is_verified_while_passwords_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_password_is_verified_while_passwords_are_locked(give: Give) -> None:
     account = an_account()
     verified: list[object] = []
-    monkeypatch.setattr(passwords, "verify", lambda *asked: verified.append(asked))
+    give(hasher=lambda: Instead(QUICK_HASHER, verify=lambda *asked: verified.append(asked)))
     guess(account, LOCK_AFTER, NOW)
     refused = [refusal_of(basic(account.email, password), NOW) for password in (PASSWORD, WRONG)]
 

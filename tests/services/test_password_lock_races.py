@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 
 from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
-from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import passwords, sessions
-from tests.support.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
+from chalicelib.services import sessions
+from tests.support.accounts import PASSWORD, QUICK_HASHER, Account, an_account, basic, guess, refusal_of
+from tests.support.giving import Give, Instead
 from tests.support.intercepted_calls import hooked
 from tests.support.interleaving import Turns
 
@@ -57,21 +58,17 @@ def _in_a_thread(function: Callable[[], Any]) -> tuple[threading.Thread, list[An
     return thread, results
 
 
-def _right_after(
-    monkeypatch: pytest.MonkeyPatch, account: Account, meanwhile: Callable[[], Any], sign_in: SignsIn
-) -> ErrorCode | None:
+def _right_after(give: Give, account: Account, meanwhile: Callable[[], Any], sign_in: SignsIn) -> ErrorCode | None:
     """Return how the right password is answered when `meanwhile` happens between its verification and the decision."""
     verified, go_on = threading.Event(), threading.Event()
-    verify = passwords.verify
 
-    def slow(password_hash: str | None, password: Secret) -> bool:
-        right = verify(password_hash, password)
-        if right:
-            verified.set()
-            go_on.wait(30)
+    def slow(password_hash: str, password: bytes) -> bool:
+        right = QUICK_HASHER.verify(password_hash, password)  # it raises for a wrong one
+        verified.set()
+        go_on.wait(30)
         return right
 
-    monkeypatch.setattr(passwords, "verify", slow)
+    give(hasher=lambda: Instead(QUICK_HASHER, verify=slow))
     thread, results = _in_a_thread(lambda: sign_in(account))
     assert verified.wait(30)
     meanwhile()
@@ -85,10 +82,10 @@ def _right_after(
 @on_both_engines
 @pytest.mark.parametrize("sign_in", WAYS)
 def test_the_eleventh_verification_that_finishes_is_refused_though_it_began_before_the_lock_and_is_right(
-    account: Account, monkeypatch: pytest.MonkeyPatch, sign_in: SignsIn
+    account: Account, give: Give, sign_in: SignsIn
 ) -> None:
     before: list[Any] = []
-    refusal = _right_after(monkeypatch, account, lambda: before.extend(guess(account, LOCK_AFTER, NOW)), sign_in)
+    refusal = _right_after(give, account, lambda: before.extend(guess(account, LOCK_AFTER, NOW)), sign_in)
 
     assert set(before) == {ErrorCode.BAD_CREDENTIAL}
     assert refusal is ErrorCode.LOGIN_LOCKED
@@ -96,43 +93,38 @@ def test_the_eleventh_verification_that_finishes_is_refused_though_it_began_befo
 
 
 @on_both_engines
-def test_the_tenth_verification_that_finishes_may_be_right(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _right_after(monkeypatch, account, lambda: guess(account, LOCK_AFTER - 1, NOW), _by_header) is None
+def test_the_tenth_verification_that_finishes_may_be_right(account: Account, give: Give) -> None:
+    assert _right_after(give, account, lambda: guess(account, LOCK_AFTER - 1, NOW), _by_header) is None
     assert account.login.failed_attempts == 0
 
 
 @on_both_engines
-def test_a_blocked_agents_right_password_looks_wrong_after_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_blocked_agents_right_password_looks_wrong_after_the_lock(give: Give) -> None:
     blocked = an_account(state=0)
 
-    assert (
-        _right_after(monkeypatch, blocked, lambda: guess(blocked, LOCK_AFTER, NOW), _by_header)
-        is ErrorCode.LOGIN_LOCKED
-    )
+    assert _right_after(give, blocked, lambda: guess(blocked, LOCK_AFTER, NOW), _by_header) is ErrorCode.LOGIN_LOCKED
 
 
 @on_both_engines
-def test_a_right_password_that_was_refused_is_not_rehashed(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    weak = passwords.hasher().__class__(1, 8192, 1).hash(PASSWORD)
+def test_a_right_password_that_was_refused_is_not_rehashed(account: Account, give: Give) -> None:
+    weak = PasswordHasher(1, 8192, 1).hash(PASSWORD)
     account.set_on_login(password_hash=weak)
-    _right_after(monkeypatch, account, lambda: guess(account, LOCK_AFTER, NOW), _by_header)
+    _right_after(give, account, lambda: guess(account, LOCK_AFTER, NOW), _by_header)
 
     assert account.login.password_hash == weak
 
 
 @on_dynamodb_local
 def test_of_fifty_guesses_at_once_ten_are_counted_and_the_right_one_among_the_last_is_refused(
-    account: Account, monkeypatch: pytest.MonkeyPatch
+    account: Account, give: Give
 ) -> None:
     together, wrong_are_done = threading.Barrier(AT_ONCE), threading.Event()
     left = threading.Semaphore(0)
-    verify = passwords.verify
 
-    def slow(password_hash: str | None, password: Secret) -> bool:
+    def slow(password_hash: str, password: bytes) -> bool:
         together.wait(60)  # all have read the login before the first is decided
-        right = verify(password_hash, password)
-        if right:
-            wrong_are_done.wait(60)
+        right = QUICK_HASHER.verify(password_hash, password)  # it raises for a wrong one
+        wrong_are_done.wait(60)
         return right
 
     def attempt(authorization: str) -> ErrorCode | None:
@@ -140,7 +132,7 @@ def test_of_fifty_guesses_at_once_ten_are_counted_and_the_right_one_among_the_la
         left.release()
         return refusal
 
-    monkeypatch.setattr(passwords, "verify", slow)
+    give(hasher=lambda: Instead(QUICK_HASHER, verify=slow))
     wrong = [basic(account.email, f"wrong {number}") for number in range(AT_ONCE - 1)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         others = [pool.submit(attempt, authorization) for authorization in wrong]

@@ -3,27 +3,27 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
+from chalicelib import outside
 from chalicelib.domain.secret import Secret
 from chalicelib.services import passwords
-from chalicelib.services.passwords import UNKNOWN_LOGIN_HASH, hash_password, hasher, verify
+from chalicelib.services.passwords import UNKNOWN_LOGIN_HASH, hash_password, verify
 from tests.support.accounts import PASSWORD
+from tests.support.giving import Give, Instead
 
-PASSWORD_HASH = hasher().hash(PASSWORD)
+HASHER = outside.Outside().hasher()  # that of a stage
+PASSWORD_HASH = HASHER.hash(PASSWORD)
 
 
 @pytest.fixture(autouse=True)
-def verified(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def verified(give: Give) -> list[Any]:
     """Hash with the parameters of a stage, and return the hashes that are verified."""
     found: list[Any] = []
-    verify_hash = PasswordHasher.verify
 
-    def noted(self: PasswordHasher, stored: Any, password: Any) -> Any:
+    def noted(stored: Any, password: Any) -> Any:
         found.append(stored)
-        return verify_hash(self, stored, password)
+        return HASHER.verify(stored, password)
 
-    monkeypatch.setattr(passwords, "hasher", hasher)
-    monkeypatch.setattr(passwords, "UNKNOWN_LOGIN_HASH", UNKNOWN_LOGIN_HASH)
-    monkeypatch.setattr(PasswordHasher, "verify", noted)
+    give(hasher=lambda: Instead(HASHER, verify=noted))
     return found
 
 

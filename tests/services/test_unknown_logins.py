@@ -11,11 +11,12 @@ import pytest
 from chalicelib.domain.password_lock import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import passwords, sessions
+from chalicelib.services import sessions
 from chalicelib.services.authentication import caller_of
 from chalicelib.store.table import client, table_name
-from tests.support.accounts import an_account, basic, refusal_of, signed
+from tests.support.accounts import QUICK_HASHER, an_account, basic, refusal_of, signed
 from tests.support.builders import an_email
+from tests.support.giving import Give, Instead
 from tests.support.intercepted_calls import counting
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -46,16 +47,15 @@ TIMES: dict[str, list[timedelta]] = {
 
 
 @pytest.fixture
-def verifications(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def verifications(give: Give) -> list[str]:
     """Return the hashes that argon2 verifies."""
     made: list[str] = []
-    verify = passwords._verify_hash  # noqa: SLF001  each verification passes here, of a known login and an unknown one
 
     def noted(password_hash: str, password: bytes) -> bool:
         made.append(password_hash)
-        return verify(password_hash, password)
+        return QUICK_HASHER.verify(password_hash, password)
 
-    monkeypatch.setattr(passwords, "_verify_hash", noted)
+    give(hasher=lambda: Instead(QUICK_HASHER, verify=noted))
     return made
 
 

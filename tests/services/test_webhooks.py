@@ -66,18 +66,14 @@ def test_another_state_is_the_next_version_of_the_merchant(
     assert stored_record(merchants.key(merchant.id)).version == version
 
 
-def test_a_list_looks_at_a_largest_number_of_events(
-    merchant: Merchant, owner: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_looks_at_a_largest_number_of_events(merchant: Merchant, owner: Caller) -> None:
     made = [a_stored_event(merchant.id, NOW - timedelta(microseconds=age)).id for age in range(3)]
 
-    def listed() -> list[str]:
-        return [event.id for event, _ in webhooks.list_events(ListEvents(), owner, merchant.id, NOW)]
+    def listed(most: int) -> list[str]:
+        return [event.id for event, _ in webhooks.list_events(ListEvents(), owner, merchant.id, NOW, most)]
 
-    monkeypatch.setattr(webhooks, "MAX_CANDIDATES", 3)
-    assert listed() == made
-    monkeypatch.setattr(webhooks, "MAX_CANDIDATES", 2)
+    assert listed(3) == made
     with pytest.raises(ServiceError) as refusal:
-        listed()
+        listed(2)
 
     assert refusal.value.error is ErrorCode.PERIOD_TOO_LONG

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from io import StringIO
 from typing import Any, Protocol
 from unittest.mock import patch
 
@@ -19,11 +20,11 @@ class Give(Protocol):
 class Instead:
     """A thing in front of another: some of its methods do something else."""
 
-    def __init__(self, real: Any, **methods: Callable[..., Any]) -> None:
+    def __init__(self, real: Any, **methods: Any) -> None:
         self._real, self._methods = real, methods
 
     def __getattr__(self, name: str) -> Any:
-        return self._methods.get(name) or getattr(self._real, name)
+        return self._methods[name] if name in self._methods else getattr(self._real, name)
 
 
 def boto3_client(service: str, **methods: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,6 +36,19 @@ def boto3_client(service: str, **methods: Callable[..., Any]) -> Callable[..., A
         return Instead(client, **methods) if name == service else client
 
     return made
+
+
+class Terminal(StringIO):
+    """A terminal at which this is typed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def typing(text: str) -> AbstractContextManager[None]:
+    """Let standard input have this text in the block."""
+    stream = StringIO(text)
+    return outside.given(typed=lambda: stream)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ class StoppedError(BaseException):
 
 
 @contextmanager
-def broken(**methods: Callable[..., Any]) -> Iterator[None]:
+def broken(**methods: Any) -> Iterator[None]:
     """Until it ends, these methods of every acquirer are replaced."""
     real = outside.current.acquirers
     with outside.given(acquirers={code: lambda make=make: Instead(make(), **methods) for code, make in real.items()}):
@@ -35,7 +35,7 @@ def broken(**methods: Callable[..., Any]) -> Iterator[None]:
 def failing(error: BaseException) -> Callable[..., Any]:
     """A method that raises."""
 
-    def fail(*_: Any) -> Any:
+    def fail(*_: Any, **__: Any) -> Any:
         raise error
 
     return fail

@@ -13,14 +13,15 @@ from pathlib import Path
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain.acquirer import AcquirerError, AnswerLostError, UnreachableError
-from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.settings import settings
 from chalicelib.settings.iso8583 import Host, usual
 from tests.gateways.iso8583.hosts import a_host, answers
 from tests.gateways.iso8583.requests import a_purchase
 from tests.support.certificates import an_authority
+from tests.support.giving import Give
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -36,11 +37,10 @@ def shown() -> Iterator[dict[str, object]]:
     before = client.get_secret_value(SecretId=settings().secret_id)["SecretString"]
     entry: dict[str, object] = {}
 
-    def load() -> dict[str, object]:
-        return {**json.loads(before), **({"iso8583": entry} if entry else {})}
+    def fetch(_: str) -> str:
+        return json.dumps({**json.loads(before), **({"iso8583": entry} if entry else {})})
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secrets, "_document", load)
+    with outside.given(secret=fetch):
         yield entry
 
 
@@ -106,6 +106,7 @@ def test_the_certificate_of_the_secret_is_shown_to_a_host_that_asks(
         with pytest.raises(AcquirerError):
             pay(without)
         shown |= {"certificate": ours.certificate.decode(), "key": ours.key.decode()}
+        outside.forget()
 
         assert pay(without)
     assert os.listdir(folder) == []  # noqa: PTH208  the key is nowhere on a disk
@@ -126,6 +127,7 @@ def test_with_a_certificate_that_is_none_nothing_is_sent_and_the_key_is_not_logg
 ) -> None:
     authority = an_authority("127.0.0.1")
     shown |= entry
+    outside.forget()
     with a_host(answers(), tls=authority.serving(tmp_path)) as host, pytest.raises(UnreachableError):
         pay(host.with_tls(authority.write(tmp_path, "ca.pem")))
 
@@ -149,10 +151,10 @@ def test_a_host_that_closes_within_tls_leaves_the_outcome_open(tmp_path: Path) -
     assert len(host.got) == 1
 
 
-def test_without_tls_the_secret_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never() -> None:
+def test_without_tls_the_secret_is_not_read(give: Give) -> None:
+    def never(_: str) -> str:
         raise AssertionError
 
-    monkeypatch.setattr(secrets, "client_certificate", never)
+    give(secret=never)
     with a_host(answers()) as host:
         assert pay(replace(host.settings, tls=False))

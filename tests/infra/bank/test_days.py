@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
-from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
@@ -19,26 +18,22 @@ from infra.bank.bank import Bank
 from infra.bank.faults import Timing
 from infra.bank.server import Server
 from infra.operator import commands as operator
-from infra.operator import reconcile as operator_reconcile
 from tests.support.cards import a_card_body
+from tests.support.giving import Give
 from tests.support.http import TILL, Reply, post
 
 CODE = "BANKDAY"  # an acquirer of this module's own: the tables hold what others did
 
 
 @pytest.fixture
-def bank(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
+def bank() -> Iterator[Bank]:
     """A bank, which is the acquirer of the stage."""
     bank = Bank(timing=Timing())
     with Server(bank) as host:
         at = Host("127.0.0.1", host.port, "123456", tls=False, ca=None, dialect=usual())
-        monkeypatch.setattr(acquirers, "KNOWN", {CODE: lambda: Iso8583(at)})
-        outside.forget()
         of_stage = replace(settings(), iso8583=at, acquirers=(CODE,), default_acquirer=CODE)
-        for module in (acquirers, operator, operator_reconcile):
-            monkeypatch.setattr(module, "settings", lambda: of_stage)
-        yield bank
-    outside.forget()
+        with outside.given(acquirers={CODE: lambda: Iso8583(at)}, settings=of_stage):
+            yield bank
 
 
 def pay(stage: str, amount: str) -> Reply:
@@ -78,10 +73,9 @@ def test_an_echo_tells_the_operator_that_the_host_is_there(bank: Bank, capsys: p
     assert bank.violations == []
 
 
-def test_an_echo_says_when_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_echo_says_when_nobody_is_there(give: Give) -> None:
     nobody = Host("127.0.0.1", 9, "123456", tls=False, ca=None, dialect=usual())
-    of_stage = replace(settings(), iso8583=nobody)
-    monkeypatch.setattr(operator, "settings", lambda: of_stage)
+    give(settings=replace(settings(), iso8583=nobody))
 
     with pytest.raises(SystemExit, match=r"No connection to 127\.0\.0\.1:9"):
         operator.main(["echo"])

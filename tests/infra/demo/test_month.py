@@ -86,13 +86,10 @@ def test_the_sales_of_a_day_are_the_same_each_time_and_of_every_kind() -> None:
     assert all(7 <= one.at.hour < 18 for one in sales)
 
 
-def test_a_month_is_in_lists_and_totals_and_its_cards_can_be_given_back(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("infra.demo.month.USUAL", 4)
+def test_a_month_is_in_lists_and_totals_and_its_cards_can_be_given_back(stage: str) -> None:
     first = demo_till()
 
-    demo_month.fill(first, NOW)
+    demo_month.fill(first, NOW, days=4)
 
     (card,) = linked_cards.of_agent(first.id)
     sales = [one for ago in range(4) for one in sales_of(DAY - timedelta(days=ago), card.id)]

@@ -1,9 +1,7 @@
 import hashlib
 import hmac
 import http.client
-import io
 import json
-import sys
 import time
 from typing import Any
 
@@ -14,6 +12,7 @@ from chalicelib.gateways import secrets
 from infra.demo import partner as demo_partner
 from infra.operator import commands as operator
 from infra.operator import stage_secret
+from tests.support.giving import typing
 
 BODY = b'{"ProductDescCode":"Insurance"}'
 
@@ -104,11 +103,11 @@ def test_a_partners_secret_is_stored_beside_the_others() -> None:
 
 @pytest.mark.usefixtures("moto")
 def test_an_operator_stores_the_secret_agreed_with_a_partner_and_it_is_not_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("agreed-with-the-partner\n"))
     stage_secret.rotate_partner("Travel", Secret("the secret before"))
-    operator.main(["partner-secret", "Travel"])
+    with typing("agreed-with-the-partner\n"):
+        operator.main(["partner-secret", "Travel"])
 
     assert secrets.partner("Travel") == Secret("agreed-with-the-partner")
     assert "agreed" not in capsys.readouterr().out
@@ -119,10 +118,9 @@ def test_an_operator_stores_the_secret_agreed_with_a_partner_and_it_is_not_print
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_short_secret_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("too short\n"))
+def test_a_short_secret_is_not_stored() -> None:
     stage_secret.rotate_partner("Rail", Secret("the secret before"))
 
-    with pytest.raises(SystemExit, match="16 characters"):
+    with typing("too short\n"), pytest.raises(SystemExit, match="16 characters"):
         operator.main(["partner-secret", "Rail"])
     assert secrets.partner("Rail") == Secret("the secret before")

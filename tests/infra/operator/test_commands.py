@@ -19,7 +19,6 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
-from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.log import log
 from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.services.authentication import authenticate
@@ -32,34 +31,32 @@ from infra.reference import ROOT
 from tests.support.accounts import an_account, basic
 from tests.support.builders import NOW, a_login, an_agent, an_email
 from tests.support.cards import a_card_body
-from tests.support.giving import Give
-from tests.support.intercepted_calls import failing
+from tests.support.giving import Give, typing
+from tests.support.intercepted_calls import broken, failing
 from tests.support.outages import answering, closed
 from tests.support.tills import a_till, kept
 
 pytestmark = pytest.mark.usefixtures("moto")
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-    operator.main(arguments)
+def run(*arguments: str, typed: str = "") -> None:
+    with typing(typed):
+        operator.main(arguments)
 
 
-def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(capsys: pytest.CaptureFixture[str]) -> None:
     account = an_account()
     for email in (account.email, an_email()):
         with pytest.raises(ServiceError):
             authenticate(basic(email, "wrong"), "198.51.100.7", NOW)
     known, unknown = (json.loads(line)["login"] for line in capsys.readouterr().out.splitlines())
 
-    run(monkeypatch, "find-login", known)
+    run("find-login", known)
 
     client_id = account.agent.client_id
     assert capsys.readouterr().out == f"{account.email}, agent {account.agent.id} of merchant {client_id}.\n"
     with pytest.raises(SystemExit, match="No agent has this login"):
-        run(monkeypatch, "find-login", unknown)
+        run("find-login", unknown)
 
 
 @pytest.mark.parametrize(
@@ -68,18 +65,16 @@ def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
         (["audit", "agent#999999"], "No change of agent#999999 is stored.*terminal#9"),
     ],
 )
-def test_a_name_that_does_not_exist_is_one_clear_line(
-    monkeypatch: pytest.MonkeyPatch, command: list[str], message: str
-) -> None:
+def test_a_name_that_does_not_exist_is_one_clear_line(command: list[str], message: str) -> None:
     with pytest.raises(SystemExit, match=message):
-        run(monkeypatch, *command)
+        run(*command)
 
 
-def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_audit_of_an_object_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     agent = an_agent(tax_id="the value")
     agents.create(agent, a_login(agent), Act("create", 0, NOW))
 
-    run(monkeypatch, "audit", f"agent#{agent.id}")
+    run("audit", f"agent#{agent.id}")
 
     line = capsys.readouterr().out
     assert "2026-03-14T09:26:53" in line
@@ -88,12 +83,10 @@ def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, caps
     assert "the value" not in line
 
 
-def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
     account = an_account()
 
-    run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
+    run("link-card", "--email", account.email, typed="4111111111111111\n1249\n")
 
     printed = capsys.readouterr().out
     [linked] = linked_cards.of_agent(account.agent.id)
@@ -111,47 +104,45 @@ def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
         ("", "PAN: A card number"),
     ],
 )
-def test_a_card_that_is_not_valid_is_not_linked(monkeypatch: pytest.MonkeyPatch, typed: str, message: str) -> None:
+def test_a_card_that_is_not_valid_is_not_linked(typed: str, message: str) -> None:
     account = an_account()
 
     with pytest.raises(SystemExit, match=message) as stopped:
-        run(monkeypatch, "link-card", "--email", account.email, typed=typed)
+        run("link-card", "--email", account.email, typed=typed)
 
     assert "411111111111111" not in str(stopped.value)
     assert linked_cards.of_agent(account.agent.id) == []
 
 
-def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage() -> None:
     typed = "4111111111111111\n1249\n"
     system_user = create_system_user("Ann", an_email(), Secret("a long password"))
 
     with pytest.raises(SystemExit, match="no agent"):
-        run(monkeypatch, "link-card", "--email", an_email(), typed=typed)
+        run("link-card", "--email", an_email(), typed=typed)
     with pytest.raises(SystemExit, match="is a system user, who takes no payments"):
-        run(monkeypatch, "link-card", "--email", system_user.email, typed=typed)
+        run("link-card", "--email", system_user.email, typed=typed)
     with pytest.raises(SystemExit, match="no acquirer"):
-        run(monkeypatch, "link-card", "--email", an_account().email, "--acquirer", "NOBODY", typed=typed)
+        run("link-card", "--email", an_account().email, "--acquirer", "NOBODY", typed=typed)
 
 
-def test_a_card_the_acquirer_refuses_is_reported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(monkeypatch, "link-card", "--email", an_account().email, typed="4000000000000002\n1249\n")
+def test_a_card_the_acquirer_refuses_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    run("link-card", "--email", an_account().email, typed="4000000000000002\n1249\n")
 
     assert "is not linked" in capsys.readouterr().out
 
 
 def test_an_adapters_defect_links_no_card_and_its_message_is_printed_nowhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(_: Sandbox, request: LinkRequest, within_s: float) -> LinkAnswer:
+    def fail(request: LinkRequest, within_s: float) -> LinkAnswer:
         message = f"{within_s} s were not enough for {request.card.pan.reveal()}"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(Sandbox, "link", fail)
     account = an_account()
 
-    run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
+    with broken(link=fail):
+        run("link-card", "--email", account.email, typed="4111111111111111\n1249\n")
 
     printed = "".join(capsys.readouterr())
     [linked] = linked_cards.of_agent(account.agent.id)
@@ -160,12 +151,10 @@ def test_an_adapters_defect_links_no_card_and_its_message_is_printed_nowhere(
     assert linked.status == IN_VERIFICATION
 
 
-def test_a_sweep_by_hand_prints_what_it_did(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_by_hand_prints_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     payment = a_till().pay(a_card_body(12.68))
 
-    run(monkeypatch, "sweep")
+    run("sweep")
 
     printed = capsys.readouterr().out
     assert "Processed" in printed
@@ -181,7 +170,7 @@ def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
     silent = lane_runner.Swept(5, 700, is_unfinished=True, silent=("NORTHBANK",))
     monkeypatch.setattr(payment_sweep, "run", lambda _, **__: silent)
 
-    run(monkeypatch, "sweep")
+    run("sweep")
 
     printed = capsys.readouterr().out
     assert "Processed 5 payments" in printed
@@ -190,7 +179,7 @@ def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
 
 
 def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], give: Give
+    capsys: pytest.CaptureFixture[str], give: Give
 ) -> None:
     give(now=lambda: NOW)
     till = a_till()
@@ -198,7 +187,7 @@ def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
     till.pay(a_card_body(20.08))  # lacks a signature, and no acquirer is asked again
     due = min(one.since for one in due_index.of_lane(transactions.TABLE, "SANDBOX", operator.EVER))
 
-    run(monkeypatch, "sweep")
+    run("sweep")
 
     pending = [one for one in map(kept, unknown) if one and one.is_pending]
     assert len(pending) == 2
@@ -259,7 +248,7 @@ def test_a_wrong_address_of_aws_is_one_clear_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv(engines.ENDPOINT_VARIABLE, raising=False)
 
     with pytest.raises(SystemExit, match=r"^AWS_ENDPOINT_URL is wrong: "):
-        run(monkeypatch, "sweep")
+        run("sweep")
 
 
 HOST = SimpleNamespace(iso8583=SimpleNamespace(host="host.example", port=5000, institution="1"))
@@ -276,10 +265,15 @@ HOST = SimpleNamespace(iso8583=SimpleNamespace(host="host.example", port=5000, i
     ],
     ids=["approved", "refused", "unreachable", "silent", "no host"],
 )
-def test_an_echo_says_what_the_host_answered(
-    host: Any, answer: Any, line: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_an_echo_says_what_the_host_answered(  # noqa: PLR0913, PLR0917
+    host: Any,
+    answer: Any,
+    line: str | None,
+    give: Give,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(operator, "settings", lambda: host)
+    give(settings=host)
     monkeypatch.setattr(Iso8583, "echo", answer)
 
     with pytest.raises(SystemExit, match=line) if line else nullcontext():
@@ -296,7 +290,7 @@ def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.Monke
         (["find-login", "0"], "AWS refused: .*ResourceNotFoundException"),
     ):
         with pytest.raises(SystemExit, match=rf"{message}.*\?$"):
-            run(monkeypatch, *command)
+            run(*command)
     monkeypatch.undo()
     outside.forget()
 
@@ -316,7 +310,7 @@ def test_a_log_line_stands_apart_from_what_a_command_prints(
         "sweep",
     ):
         monkeypatch.setitem(operator.COMMANDS, (words := line.split())[0], ("", export, operator.COMMANDS[words[0]][2]))
-        run(monkeypatch, *words)
+        run(*words)
         printed = capsys.readouterr()
         assert printed.out == "{}\n"
         assert json.loads(printed.err) == {"event": "exported", "stage": "local", "user": "ann"}
@@ -331,7 +325,7 @@ def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, defect: E
 
     monkeypatch.setitem(operator.COMMANDS, "sweep", ("", fail, {}))
     with pytest.raises(type(defect)):
-        run(monkeypatch, "sweep")
+        run("sweep")
 
 
 @pytest.mark.slow
@@ -356,7 +350,7 @@ def test_a_command_whose_output_nobody_reads_still_ends_with_its_reason(monkeypa
     monkeypatch.setitem(operator.COMMANDS, "sweep", ("", lambda _: sys.exit("3 things are left."), {}))
     monkeypatch.setattr(sys, "stdout", Closed())
     with pytest.raises(SystemExit, match=r"3 things are left\."):
-        run(monkeypatch, "sweep")
+        run("sweep")
 
 
 def operated(
@@ -375,11 +369,10 @@ def operated(
     )
 
 
-def test_an_acquirer_that_links_no_cards_says_so_and_nothing_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sandbox, "links_cards", False)
+def test_an_acquirer_that_links_no_cards_says_so_and_nothing_is_stored() -> None:
     account = an_account()
     for named in ([], ["--acquirer", "SANDBOX"]):
-        with pytest.raises(SystemExit, match=r"links (no )?cards"):
-            run(monkeypatch, "link-card", "--email", account.email, *named, typed="4111111111111111\n1249\n")
+        with broken(links_cards=False), pytest.raises(SystemExit, match=r"links (no )?cards"):
+            run("link-card", "--email", account.email, *named, typed="4111111111111111\n1249\n")
 
     assert linked_cards.of_agent(account.agent.id) == []

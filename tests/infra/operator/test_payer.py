@@ -1,10 +1,8 @@
 """The data of a payer: found in every place, exported, and erased from every place while payments go on."""
 
-import io
 import json
 import os
 import pwd
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
@@ -26,7 +24,7 @@ from infra.operator import commands as operator
 from infra.operator import erasure
 from infra.operator.payer_records import of_email
 from tests.support import http
-from tests.support.giving import Give
+from tests.support.giving import Give, Terminal, typing
 from tests.support.outages import lose_an_answer
 from tests.support.payers import Payer, now, places_of, stored
 from tests.support.stored import stored_transaction
@@ -39,9 +37,9 @@ TABLES = ("transactions", "history", "outbox", "events", "cards", "drawers")
 
 
 @pytest.fixture(autouse=True)
-def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_terminal(engine: str, give: Give) -> None:
     del engine
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    give(typed=StringIO)
 
 
 @pytest.mark.slow
@@ -343,12 +341,12 @@ def test_without_a_terminal_and_without_yes_nothing_is_erased() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "is_erased"), [("y", True), ("yes", True), ("", False), ("n", False)])
-def test_at_a_terminal_the_command_asks(*, answer: str, is_erased: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_a_terminal_the_command_asks(
+    *, answer: str, is_erased: bool, give: Give, capsys: pytest.CaptureFixture[str]
+) -> None:
     payer = Payer()
     payer.pay_cash()
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
-    questions: list[str] = []
-    monkeypatch.setattr("builtins.input", lambda text: questions.append(text) or answer)  # type: ignore[func-returns-value]
+    give(typed=lambda: Terminal(answer))
 
     if is_erased:
         payer.run("erase")
@@ -357,7 +355,7 @@ def test_at_a_terminal_the_command_asks(*, answer: str, is_erased: bool, monkeyp
             payer.run("erase")
 
     assert (places_of(payer.planted) == []) is is_erased
-    assert "1 transaction of" in questions[0]
+    assert "Erase the payer's data in 1 transaction of" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -369,10 +367,7 @@ def test_at_a_terminal_the_command_asks(*, answer: str, is_erased: bool, monkeyp
         (("--email", "a@b.example", "--phone", "+27829876543"), "--email, by --phone"),
     ],
 )
-def test_a_wrong_address_is_one_clear_line(
-    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdin", StringIO())
+def test_a_wrong_address_is_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(SystemExit, match=message):
         operator.main(["payer", "find", *arguments, "--merchant", Payer().merchant])
 
@@ -389,21 +384,21 @@ def test_an_address_is_no_end_of_a_longer_one(before: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("named", ["email", "phone"])
-def test_an_address_on_standard_input_is_in_no_list_of_processes(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_on_standard_input_is_in_no_list_of_processes(named: str) -> None:
     payer = Payer()
     payer.pay_cash()
-    monkeypatch.setattr(sys, "stdin", StringIO(f"{getattr(payer, named)}\n"))
 
-    operator.main(["payer", "erase", "--merchant", payer.merchant, "--yes"])
+    with typing(f"{getattr(payer, named)}\n"):
+        operator.main(["payer", "erase", "--merchant", payer.merchant, "--yes"])
 
     assert places_of(payer.planted) == []
 
 
-def test_the_end_of_input_at_the_question_erases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_input_at_the_question_erases_nothing(give: Give) -> None:
     payer = Payer()
     payer.pay_cash()
     before = stored()
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    give(typed=Terminal)
 
     with pytest.raises(SystemExit, match="Nothing is erased"):
         payer.run("erase")

@@ -1,7 +1,6 @@
 """An erasure that stops at any write is finished by the next. Requests, sweeps and senders meanwhile undo nothing."""
 
 import io
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -34,9 +33,9 @@ WRITES = {"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "PutObjec
 
 
 @pytest.fixture(autouse=True)
-def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_terminal(engine: str, give: Give) -> None:
     del engine
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    give(typed=io.StringIO)
 
 
 @contextmanager

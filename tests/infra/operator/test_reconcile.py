@@ -18,6 +18,7 @@ from chalicelib.store.table import update, write_one
 from infra.operator import commands as operator
 from infra.operator import reconcile as operator_reconcile
 from infra.operator.reconciliation import books_of
+from tests.support.giving import Give
 from tests.support.reconciliations import DAY, a_purchase, a_reversal, listed
 from tests.support.transactions import a_guid, altered
 
@@ -45,12 +46,9 @@ def shop(acquirer: str, client_id: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def reconcile(
-    acquirer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Reconcile:
+def reconcile(acquirer: str, tmp_path: Path, give: Give, capsys: pytest.CaptureFixture[str]) -> Reconcile:
     """Run the command over a list; the exit status and the lines."""
-    of_stage = replace(settings(), acquirers=("SANDBOX", acquirer))
-    monkeypatch.setattr(operator_reconcile, "settings", lambda: of_stage)
+    give(settings=replace(settings(), acquirers=("SANDBOX", acquirer)))
     path = tmp_path / "host.csv"
 
     def run(text: str, day: date | str = DAY, named: str = acquirer) -> tuple[int, list[str]]:

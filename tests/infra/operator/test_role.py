@@ -1,8 +1,6 @@
 """The role of the operator allows each call of each command, and nothing that no command needs."""
 
-import io
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -26,7 +24,7 @@ from infra.stack.operator_role import role
 from infra.stack.resources import STACK
 from tests.infra.operator.conftest import SETTINGS, Deploy
 from tests.support.certificates import an_authority
-from tests.support.giving import Give
+from tests.support.giving import Give, typing
 from tests.support.iam import Permission, is_allowed_by, matches, required_permissions
 from tests.support.payers import Payer
 
@@ -129,8 +127,7 @@ def test_the_role_allows_what_the_commands_call_and_nothing_else(  # noqa: PLR09
         if command == "restore" and "--yes" in arguments:
             damage()
         calls.clear()
-        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        with suppress(SystemExit):
+        with typing(typed), suppress(SystemExit):
             operator.main(["--stage", "dev", "--stack", stack, command, *arguments.format_map(known).split()])
         needed = [one for call in calls for one in required_permissions(*call)]
         assert [one for one in needed if not is_allowed_by(STATEMENTS, one)] == [], command

@@ -26,7 +26,7 @@ from infra.operator import stage_secret
 from infra.operator.commands import main
 from infra.reference import ROOT
 from tests.support import guides
-from tests.support.giving import Give
+from tests.support.giving import Give, Terminal, typing
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -73,9 +73,9 @@ def certificate(tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
     return make
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> None:
-    monkeypatch.setattr(sys, "stdin", StringIO(typed))
-    main(arguments)
+def run(*arguments: str, typed: str = "") -> None:
+    with typing(typed):
+        main(arguments)
 
 
 def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
@@ -84,7 +84,7 @@ def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
     monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
     stage_secret.rotate_signing()
     before = secrets.signing()
-    run(monkeypatch, "rotate-signing")
+    run("rotate-signing")
     new, *earlier = secrets.signing()
     said = capsys.readouterr().out
 
@@ -92,12 +92,12 @@ def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
     assert new.reveal() not in said
     assert "in 5 minutes, not before" in said
     assert "The secret before it is accepted until the next rotation" in said
-    run(monkeypatch, "print-signing")
+    run("print-signing")
     assert capsys.readouterr().out == f"{new.reveal()}\n"
 
 
 def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_first_secret(
-    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]], give: Give
+    stored: Callable[[], dict[str, Any]], give: Give
 ) -> None:
     del stored  # the fixture puts the document back
     for _ in range(2):
@@ -105,20 +105,20 @@ def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_fi
     accepted = secrets.signing()
 
     with pytest.raises(SystemExit, match=r"The secret was rotated at .* If a secret leaked, use --leaked"):
-        run(monkeypatch, "rotate-signing")
+        run("rotate-signing")
     assert secrets.signing() == accepted
 
     tomorrow = outside.now() + dt.timedelta(days=1)
     give(now=lambda: tomorrow)
-    run(monkeypatch, "rotate-signing")
+    run("rotate-signing")
     assert secrets.signing()[1:] == accepted[:1]
 
 
 def test_a_leaked_signing_secret_is_accepted_no_longer_nor_is_the_one_before_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+    capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
 ) -> None:
     leaked = [stage_secret.rotate_signing(again=True).reveal() for _ in range(2)]
-    run(monkeypatch, "rotate-signing", "--leaked")
+    run("rotate-signing", "--leaked")
     said = capsys.readouterr().out
 
     (new,) = secrets.signing()
@@ -128,30 +128,28 @@ def test_a_leaked_signing_secret_is_accepted_no_longer_nor_is_the_one_before_it(
 
 
 def test_the_undo_of_a_change_accepts_a_leaked_signing_secret_only_on_demand(
-    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+    stored: Callable[[], dict[str, Any]],
 ) -> None:
     stage_secret.rotate_signing(again=True)
     before = stored()
-    run(monkeypatch, "rotate-signing", "--leaked")
+    run("rotate-signing", "--leaked")
     after = stored()
 
     with pytest.raises(SystemExit, match=r"accepts a signing secret that leaked\. Nothing was changed"):
-        run(monkeypatch, "undo-secret")
+        run("undo-secret")
     assert stored() == after
-    run(monkeypatch, "undo-secret", "--accept-leaked")
+    run("undo-secret", "--accept-leaked")
     assert stored() == before
-    run(monkeypatch, "undo-secret")
+    run("undo-secret")
     assert stored() == after
 
 
-def test_a_later_change_is_undone_without_the_leaked_signing_secret(
-    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
-) -> None:
-    run(monkeypatch, "rotate-signing", "--leaked")
+def test_a_later_change_is_undone_without_the_leaked_signing_secret(stored: Callable[[], dict[str, Any]]) -> None:
+    run("rotate-signing", "--leaked")
     leaked_before = stored()
     stage_secret.rotate_partner("Boats", Secret(PARTNERS_SECRET))
 
-    run(monkeypatch, "undo-secret")
+    run("undo-secret")
 
     assert stored() == leaked_before
 
@@ -168,50 +166,44 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None
     outside.forget()
 
 
-def test_a_product_that_nobody_registered_gets_no_secret(
-    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
-) -> None:
+def test_a_product_that_nobody_registered_gets_no_secret(stored: Callable[[], dict[str, Any]]) -> None:
     before = stored()
 
     for product, message in {"Trains": "PARTNERS of the stage does not name Trains", " ": "Name the product"}.items():
         with pytest.raises(SystemExit, match=message):
-            run(monkeypatch, "partner-secret", product, typed=f"{PARTNERS_SECRET}\n")
+            run("partner-secret", product, typed=f"{PARTNERS_SECRET}\n")
     assert stored() == before
 
 
-def test_a_secret_that_is_stored_is_replaced_for_a_product_that_is_registered_no_longer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_secret_that_is_stored_is_replaced_for_a_product_that_is_registered_no_longer() -> None:
     stage_secret.rotate_partner("Trams", Secret(PARTNERS_SECRET))
 
-    run(monkeypatch, "partner-secret", "Trams", typed=f"another {PARTNERS_SECRET}\n")
+    run("partner-secret", "Trams", typed=f"another {PARTNERS_SECRET}\n")
 
     assert secrets.partner("Trams") == Secret(f"another {PARTNERS_SECRET}")
 
 
 def test_the_secret_of_a_partner_is_removed_once_and_no_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+    capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
 ) -> None:
     for product in ("Old", "Older"):
         stage_secret.rotate_partner(product, Secret(PARTNERS_SECRET))
-    run(monkeypatch, "partner-secret", "Old", "--remove")
+    run("partner-secret", "Old", "--remove")
 
     assert "no secret for Old any more" in capsys.readouterr().out
     assert {"Old", "Older"} & stored()["partners"].keys() == {"Older"}
     with pytest.raises(SystemExit, match=r"There is no secret of a partner for Old\."):
-        run(monkeypatch, "partner-secret", "Old", "--remove")
+        run("partner-secret", "Old", "--remove")
 
 
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(("length", "is_stored"), [(15, False), (16, True)])
-def test_a_short_secret_of_a_partner_is_refused(
-    monkeypatch: pytest.MonkeyPatch, length: int, *, is_stored: bool
-) -> None:
+def test_a_short_secret_of_a_partner_is_refused(length: int, *, is_stored: bool) -> None:
     stage_secret.rotate_partner("Old", Secret(PARTNERS_SECRET))
     typed = "s" * length
 
     with nullcontext() if is_stored else pytest.raises(SystemExit, match="at least 16 characters"):
-        run(monkeypatch, "partner-secret", "Old", typed=typed)
+        run("partner-secret", "Old", typed=typed)
     assert (secrets.partner("Old") == Secret(typed)) is is_stored
 
 
@@ -231,7 +223,7 @@ def test_a_product_is_registered_in_the_settings_of_the_stage(
     monkeypatch.setattr(operator, "CONFIG", tmp_path / "config.json")
     operator.CONFIG.write_text(json.dumps(config))
 
-    run(monkeypatch, "partner-secret", "Metro", typed=f"{PARTNERS_SECRET} of {level}\n")
+    run("partner-secret", "Metro", typed=f"{PARTNERS_SECRET} of {level}\n")
 
     assert secrets.partner("Metro") == Secret(f"{PARTNERS_SECRET} of {level}")
 
@@ -241,12 +233,11 @@ def test_an_unknown_secret_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) ->
     outside.forget()
 
     with pytest.raises(SystemExit, match=r"AWS refused: .*Is the environment that of the stage"):
-        run(monkeypatch, "show-secrets")
+        run("show-secrets")
     outside.forget()
 
 
 def test_the_list_has_names_and_dates_and_no_value(
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     certificate: Callable[..., tuple[Path, Path]],
     stored: Callable[[], dict[str, Any]],
@@ -254,10 +245,10 @@ def test_the_list_has_names_and_dates_and_no_value(
 ) -> None:
     public, key = certificate()
     registered("Pets")
-    run(monkeypatch, "partner-secret", "Pets", typed=f"{PARTNERS_SECRET}\n")
-    run(monkeypatch, "use-certificate", "--certificate", str(public), "--key", str(key))
+    run("partner-secret", "Pets", typed=f"{PARTNERS_SECRET}\n")
+    run("use-certificate", "--certificate", str(public), "--key", str(key))
     capsys.readouterr()
-    run(monkeypatch, "show-secrets")
+    run("show-secrets")
     said = capsys.readouterr().out
 
     assert "digest_key               never changed by a command\n" in said
@@ -273,7 +264,7 @@ def test_the_list_has_names_and_dates_and_no_value(
 
 
 def test_a_certificate_is_used_with_its_own_key_only(
-    monkeypatch: pytest.MonkeyPatch, certificate: Callable[..., tuple[Path, Path]], tmp_path: Path
+    certificate: Callable[..., tuple[Path, Path]], tmp_path: Path
 ) -> None:
     ours, other, late = certificate(), certificate("other"), certificate("late", days=-1)
     locked, missing = certificate("locked", password=b"a password"), tmp_path / "missing"
@@ -286,10 +277,10 @@ def test_a_certificate_is_used_with_its_own_key_only(
         (missing, missing, "No such file"),
     ]:
         with pytest.raises(SystemExit, match=problem):
-            run(monkeypatch, "use-certificate", "--certificate", str(public), "--key", str(key))
+            run("use-certificate", "--certificate", str(public), "--key", str(key))
     assert secrets.client_certificate() == before
 
-    run(monkeypatch, "use-certificate", "--certificate", str(ours[0]), "--key", str(ours[1]))
+    run("use-certificate", "--certificate", str(ours[0]), "--key", str(ours[1]))
     assert secrets.client_certificate() == Secret(f"{ours[0].read_text()}\n{ours[1].read_text()}\n")
 
 
@@ -315,7 +306,7 @@ def test_a_change_that_another_one_overtakes_changes_nothing(
     monkeypatch.setattr(stage_secret, "_read", overtaken)
     signing = stored()["signing"]
     with pytest.raises(SystemExit, match="Another change came between"):
-        run(monkeypatch, "rotate-signing", "--leaked")
+        run("rotate-signing", "--leaked")
 
     assert stored()["signing"] == signing
     assert secrets.partner("Quick") == Secret(PARTNERS_SECRET)
@@ -336,17 +327,17 @@ def test_a_change_that_dies_before_it_is_current_changes_nothing(
 
 
 def test_one_command_undoes_a_change_and_repeats_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+    capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
 ) -> None:
     stage_secret.rotate_partner("Air", Secret(PARTNERS_SECRET))
     before = stored()
     stage_secret.rotate_signing(again=True)
     after = stored()
 
-    run(monkeypatch, "undo-secret")
+    run("undo-secret")
     assert stored() == before
     assert "signing differs" in capsys.readouterr().out
-    run(monkeypatch, "undo-secret")
+    run("undo-secret")
     assert stored() == after
 
 
@@ -354,8 +345,9 @@ def test_one_command_undoes_a_change_and_repeats_it(
     ("answer", "more", "is_undone"),
     [(None, [], False), (None, ["--yes"], True), ("y", [], True), ("", [], False), ("no", [], False)],
 )
-def test_a_signing_secret_is_removed_only_on_demand(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_signing_secret_is_removed_only_on_demand(  # noqa: PLR0913
+    capsys: pytest.CaptureFixture[str],
+    give: Give,
     stored: Callable[[], dict[str, Any]],
     answer: str | None,
     more: list[str],
@@ -366,10 +358,9 @@ def test_a_signing_secret_is_removed_only_on_demand(
     boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps(fresh))
     stage_secret.rotate_signing()
     after, asked = stored(), list[str]()
-    terminal = StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: answer is not None)
-    monkeypatch.setattr(sys, "stdin", terminal)
-    monkeypatch.setattr("builtins.input", lambda text: asked.append(text) or answer)  # type: ignore[func-returns-value]
+    capsys.readouterr()
+    terminal = StringIO() if answer is None else Terminal(answer)
+    give(typed=lambda: terminal)
 
     if is_undone:
         main(["undo-secret", *more])
@@ -377,6 +368,8 @@ def test_a_signing_secret_is_removed_only_on_demand(
         with pytest.raises(SystemExit) as refused:
             main(["undo-secret", *more])
         asked.append(str(refused.value.code))
+    if answer is not None:
+        asked.insert(0, capsys.readouterr().out)
 
     assert stored() == (fresh if is_undone else after)
     named = "The version before the latest change differs: signing is removed."
@@ -384,14 +377,14 @@ def test_a_signing_secret_is_removed_only_on_demand(
 
 
 def test_a_document_that_lost_its_digest_key_is_named_and_undone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+    capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
 ) -> None:
     before = stored()
     boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString='{"signing": ["a"]}')
-    run(monkeypatch, "show-secrets")
+    run("show-secrets")
     assert "digest_key               IS MISSING" in capsys.readouterr().out
 
-    run(monkeypatch, "undo-secret")
+    run("undo-secret")
     assert stored() == before
 
 
@@ -402,6 +395,6 @@ def test_the_commands_of_the_guide_run(monkeypatch: pytest.MonkeyPatch, stored: 
     text = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").partition("## Change secrets")[2]
     block = guides.BLOCK.findall(text)[0]
     for line in block.splitlines():
-        run(monkeypatch, *shlex.split(line, comments=True)[3:])
+        run(*shlex.split(line, comments=True)[3:])
 
     assert stored() == before

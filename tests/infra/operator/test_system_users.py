@@ -1,5 +1,3 @@
-import io
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -22,35 +20,34 @@ from infra.operator.system_users import create_system_user
 from tests.support import http
 from tests.support.accounts import an_account, basic, signed
 from tests.support.builders import NOW, a_login, an_agent, an_email
+from tests.support.giving import typing
 
 pytestmark = pytest.mark.usefixtures("moto")
 PASSWORD = "long enough a password"  # noqa: S105  of test agents alone
 Run = Callable[..., str]
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-    operator.main(arguments)
+def run(*arguments: str, typed: str = "") -> None:
+    with typing(typed):
+        operator.main(arguments)
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def command(capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command, and return its output."""
 
     def printed(*arguments: str) -> str:
         capsys.readouterr()
-        run(monkeypatch, *arguments)
+        run(*arguments)
         return capsys.readouterr().out
 
     return printed
 
 
-def test_a_system_user_is_created_with_the_password_that_was_typed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_system_user_is_created_with_the_password_that_was_typed(capsys: pytest.CaptureFixture[str]) -> None:
     email = an_email()
 
-    run(monkeypatch, "system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
+    run("system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
 
     assert email in capsys.readouterr().out
     login = read(agents.login_key(email))
@@ -71,25 +68,23 @@ def test_a_system_user_is_created_with_the_password_that_was_typed(
     ],
 )
 def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
-    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], typed: str
+    arguments: tuple[str, ...], typed: str
 ) -> None:
     with pytest.raises(SystemExit):
-        run(monkeypatch, "system-user", *arguments, typed=typed)
+        run("system-user", *arguments, typed=typed)
 
     assert read(agents.login_key(arguments[1])) is None
 
 
-def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_e_mail_that_is_taken_is_one_clear_line() -> None:
     agent = an_agent()
     agents.create(agent, a_login(agent), Act("create", 3, NOW))
 
     with pytest.raises(SystemExit, match="e-mail belongs"):
-        run(monkeypatch, "system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
+        run("system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
 
 
-def test_all_credentials_of_a_system_user_are_replaced(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_credentials_of_a_system_user_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     email, password = an_email(), "long enough a password"
     system = create_system_user("Ann", email, Secret(password))
     session = Secret("8B5C2B7E-3C53-4B0D-9C66-0F6B7C1F8A10")
@@ -97,7 +92,7 @@ def test_all_credentials_of_a_system_user_are_replaced(
     assert admit(authenticate(f"Session {session.reveal()}", "", NOW)).agent.id == system.id
     key = secret_key_of(system)
 
-    run(monkeypatch, "replace-credentials", "--email", email.upper(), typed="another long password\n")
+    run("replace-credentials", "--email", email.upper(), typed="another long password\n")
 
     assert f"Agent {system.id} has a new password" in capsys.readouterr().out
     assert key is not None
@@ -124,12 +119,12 @@ def test_of_two_operators_who_replace_credentials_at_once_only_one_reports_succe
 
     def overtaken() -> Secret:
         monkeypatch.setattr(system_users, "_read_password", lambda: Secret(first))
-        run(monkeypatch, "replace-credentials", "--email", account.email)
+        run("replace-credentials", "--email", account.email)
         return Secret(second)
 
     monkeypatch.setattr(system_users, "_read_password", overtaken)
     with pytest.raises(SystemExit, match="Nothing was changed: run the command again"):
-        run(monkeypatch, "replace-credentials", "--email", account.email)
+        run("replace-credentials", "--email", account.email)
 
     assert capsys.readouterr().out.count("has a new password") == 1
     assert authenticate(basic(account.email, first), "", NOW).agent_id == account.agent.id
@@ -138,24 +133,24 @@ def test_of_two_operators_who_replace_credentials_at_once_only_one_reports_succe
 
 
 @pytest.mark.slow
-def test_a_lock_after_wrong_passwords_ends_with_new_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_after_wrong_passwords_ends_with_new_credentials() -> None:
     account = an_account()
     for _ in range(LOCK_AFTER):
         with pytest.raises(ServiceError):
             authenticate(basic(account.email, "wrong"), "", NOW)
 
-    run(monkeypatch, "replace-credentials", "--email", account.email, typed="another long password\n")
+    run("replace-credentials", "--email", account.email, typed="another long password\n")
 
     assert authenticate(basic(account.email, "another long password"), "", NOW).agent_id == account.agent.id
 
 
-def test_credentials_of_nobody_and_a_short_password_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_of_nobody_and_a_short_password_change_nothing() -> None:
     account = an_account()
 
     with pytest.raises(SystemExit, match="no agent with this e-mail"):
-        run(monkeypatch, "replace-credentials", "--email", an_email(), typed="another long password\n")
+        run("replace-credentials", "--email", an_email(), typed="another long password\n")
     with pytest.raises(SystemExit, match="at least 12 characters"):
-        run(monkeypatch, "replace-credentials", "--email", account.email, typed="short\n")
+        run("replace-credentials", "--email", account.email, typed="short\n")
 
     assert read(agents.key(account.agent.id)) == account.agent
 

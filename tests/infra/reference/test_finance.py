@@ -47,9 +47,7 @@ Row = dict[str, Any]
 
 def fill() -> list[Transaction]:
     """Store a month of the demo shop, all that a payer leaves, and cases of their own; return these."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("infra.demo.month.USUAL", 5)
-        demo_month.fill(next(one for one in agents.of_merchant(1) if one.email == TILL[0]), NOW)
+    demo_month.fill(next(one for one in agents.of_merchant(1) if one.email == TILL[0]), NOW, days=5)
     payers = [Payer(), Payer()]
     for payer in payers:
         leave_data(payer)

@@ -5,14 +5,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
 from chalicelib import outside, settings
 from infra.stack import config, package, runtime
+from tests.support.giving import Give
 
 
 def test_prod_as_it_comes_is_not_packaged(tmp_path: Path) -> None:
@@ -33,10 +33,9 @@ def test_make_package_prints_the_place_of_a_fault_in_the_file_of_settings(
     (tmp_path / ".chalice").mkdir()
     (tmp_path / config.FILE).write_text('{\n  "stages": {"dev": {},}\n}', encoding="utf-8")
     monkeypatch.setattr(package, "ROOT", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["package", "dev"])
 
     with pytest.raises(SystemExit, match=r"^\.chalice/config\.json is not JSON: line 2, column 2\d: .*\.$"):
-        package.main()
+        package.main(["dev"])
 
 
 def test_a_stage_sends_e_mail_only_from_its_own_address(tmp_path: Path) -> None:
@@ -79,20 +78,15 @@ def test_the_workflow_runs_the_tests_on_the_oldest_python_and_on_that_of_the_fun
     assert re.findall(r"python: \[(.*)\]", workflow) == [f'"{oldest[0]}", "{runtime.RUNTIME}"']
 
 
-def test_make_package_prints_the_warning(
-    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(package, "BUILD", build)
-    monkeypatch.setattr(package, "package", lambda *_: None)
-    monkeypatch.setattr(sys, "argv", ["package", "dev"])
+def test_make_package_prints_the_warning(build: Path, give: Give, capsys: pytest.CaptureFixture[str]) -> None:
     printed = []
-    for end in (date.max, date(2026, 11, 22)):
-        monkeypatch.setattr(runtime, "END_OF_SUPPORT", end)
-        package.main()
+    for today in (datetime(2028, 12, 31, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)):
+        give(now=lambda today=today: today)
+        package.report("dev", build)
         printed.append(capsys.readouterr().out.splitlines())
 
     before, after = printed
-    assert after == [*before, runtime.warning(date(2026, 11, 22))]
+    assert after == [*before, runtime.warning(date(2029, 1, 1))]
 
 
 @pytest.mark.parametrize(("named", "is_built_anew"), [((), False), (("3.11",), False), (("3.12",), True)])

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from typing import Any
 
 import pytest
@@ -154,24 +153,22 @@ def test_a_system_user_takes_no_smoke_payment(stage: str) -> None:
 
 
 def test_a_missing_password_is_not_called_a_wrong_one(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["smoke", stage])
     monkeypatch.setenv("SMOKE_LOGIN", "smoke@shop.example")
 
     for name in ("NO_PASSWORD", "SMOKE_PASSWORD"):
         monkeypatch.setenv(name, "")
         with pytest.raises(SystemExit, match=r"^SMOKE_PASSWORD is missing\.$"):
-            program.main()
+            program.main([stage])
 
 
 def test_the_command_takes_the_till_from_the_environment(
     stage: str, login: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["smoke", f"{stage}/"])
     with pytest.raises(SystemExit, match="usage: SMOKE_LOGIN"):
-        program.main()
+        program.main([f"{stage}/"])
     monkeypatch.setenv("SMOKE_LOGIN", login[0])
     monkeypatch.setenv("SMOKE_PASSWORD", login[1])
 
-    program.main()
+    program.main([f"{stage}/"])
 
     assert "was taken and returned" in capsys.readouterr().out
