@@ -1,15 +1,18 @@
 """No caller can make, occupy or answer a reference of the service; an acknowledgement proves what it acknowledges."""
 
 import uuid
+from collections.abc import Callable
 
 import pytest
 
-from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
+from chalicelib.domain.acquirer import PARTIAL, AcquirerAnswer, AnswerLostError, Reversed
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways.ids import derived_guid
 from chalicelib.services import payment_sweep
 from tests.support.cards import STEADY, a_card_body
+from tests.support.host_without_inquiry import Host, without_inquiries
 from tests.support.intercepted_calls import broken, failing
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, Till, a_till, booked, is_charged
@@ -76,34 +79,106 @@ def test_the_reference_of_a_cancel_is_random_and_stored_with_the_payment() -> No
     assert one.auto_cancel_id not in {guessed(one), other.auto_cancel_id}
 
 
-@pytest.mark.parametrize(
-    "answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268))]
-)
-def test_an_approval_of_another_acknowledges_no_cancel(answer: AcquirerAnswer) -> None:
-    payment = unknown(a_till())
-    with broken(inquire=LOST, reverse=lambda *_: answer):
-        payment_sweep.run(payment.deadline)
-
-    assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING
+Answer = Callable[[str, int], AcquirerAnswer]  # of an original and an amount that were to be reversed
+FOREIGN: dict[str, Answer] = {
+    "an approval of a payment": lambda _, __: AcquirerAnswer(0, "Approved"),
+    "another payment": lambda _, minor: AcquirerAnswer(0, "Approved", reverses=Reversed("A", minor)),
+    "another amount": lambda original, minor: AcquirerAnswer(0, "Approved", reverses=Reversed(original, minor - 1)),
+    "a decline of another": lambda _, minor: AcquirerAnswer(5, "Do not honour", reverses=Reversed("A", minor)),
+}
 
 
-def test_an_approval_of_another_amount_acknowledges_no_cancel() -> None:
-    payment = unknown(a_till())
-    partly = AcquirerAnswer(0, "Approved", reverses=Reversed(payment.id, 1))
-    with broken(inquire=LOST, reverse=lambda *_: partly):
-        payment_sweep.run(payment.deadline)
-
-    assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING
+def right(original: str, amount_minor: int) -> AcquirerAnswer:
+    return AcquirerAnswer(0, "Approved", reverses=Reversed(original, amount_minor))
 
 
-def test_an_approval_of_anything_else_is_no_answer_to_a_return() -> None:
-    till = a_till()
+def reversing(answer: Answer) -> Callable[..., AcquirerAnswer]:
+    return lambda request, _=0: answer(request.original, request.amount_minor)
+
+
+# Each call that reverses: the transaction that waits for its answer.
+
+
+def a_return(till: Till, answer: Answer, mode: ReverseMode = ReverseMode.RETURN_CNP) -> str:
     payment = till.pay(a_card_body("12.30"))
-    with broken(reverse=lambda *_: AcquirerAnswer(0, "Approved")):
-        reversal = till.give_back(payment)
+    with broken(reverse=reversing(answer)):
+        return till.give_back(payment, ReverseMode=int(mode)).id
 
-    assert reversal.phase is Phase.RETURNING
-    assert stored_transaction(payment.id).refunded_minor == 0
+
+def a_cancel(till: Till, answer: Answer) -> str:
+    return a_return(till, answer, ReverseMode.CANCEL_CNP)
+
+
+def an_inquiry_about_a_return(till: Till, answer: Answer) -> str:
+    payment = till.pay(a_card_body("12.30"))
+    with broken(reverse=LOST):
+        reversal = till.give_back(payment)
+    with broken(inquire=lambda *_: answer(payment.id, 1230)):
+        payment_sweep.run(NOW + 3 * MINUTE)
+    return reversal.id
+
+
+def a_repeated_return(till: Till, answer: Answer) -> str:
+    payment = till.pay(a_card_body("12.30"))
+    with broken(reverse=LOST):
+        reversal = till.give_back(payment)
+    with broken(inquire=lambda *_: None, reverse=reversing(answer)):
+        payment_sweep.run(NOW + 3 * MINUTE)
+    return reversal.id
+
+
+def an_automatic_cancel(till: Till, answer: Answer) -> str:
+    payment = unknown(till)
+    with broken(inquire=LOST, reverse=reversing(answer)):
+        payment_sweep.run(payment.deadline)
+    return payment.id
+
+
+def a_reversal_of_a_partial_approval(till: Till, answer: Answer) -> str:
+    with broken(authorize=lambda *_: AcquirerAnswer(PARTIAL, "Partly"), reverse=reversing(answer)):
+        return till.pay(a_card_body("12.30")).id
+
+
+def an_advice(till: Till, answer: Answer) -> str:
+    with without_inquiries(Host(to_advices=reversing(answer))):
+        payment = unknown(till)
+        payment_sweep.run(NOW + 3 * MINUTE)
+    return payment.id
+
+
+def a_repeated_advice(till: Till, answer: Answer) -> str:
+    with without_inquiries(Host(to_advices=LOST)) as host:
+        payment = unknown(till)
+        payment_sweep.run(NOW + 3 * MINUTE)
+        host.to_advices = reversing(answer)
+        payment_sweep.run(NOW + 9 * MINUTE)
+    return payment.id
+
+
+def a_repeated_cancel(till: Till, answer: Answer) -> str:
+    with without_inquiries():
+        payment = till.pay(a_card_body("12.30"))
+        with broken(reverse=LOST):
+            cancel = till.give_back(payment, ReverseMode=int(ReverseMode.CANCEL_CNP))
+        with broken(reverse=reversing(answer)):
+            payment_sweep.run(NOW + 3 * MINUTE)
+    return cancel.id
+
+
+CALLS = (
+    *(a_return, a_cancel, an_inquiry_about_a_return, a_repeated_return, an_automatic_cancel),
+    *(a_reversal_of_a_partial_approval, an_advice, a_repeated_advice, a_repeated_cancel),
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_answer_about_another_payment_or_amount_decides_nothing_at_any_call(
+    call: Callable[[Till, Answer], str],
+) -> None:
+    pending = {what: stored_transaction(call(a_till(), answer)).is_pending for what, answer in FOREIGN.items()}
+
+    assert pending == dict.fromkeys(FOREIGN, True)
+    assert not stored_transaction(call(a_till(), right)).is_pending
 
 
 def test_an_answer_about_a_reversal_decides_no_payment() -> None:
