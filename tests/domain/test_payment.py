@@ -40,7 +40,11 @@ def test_cash_is_approved_as_soon_as_it_is_kept() -> None:
 
     assert (transaction.phase, transaction.result.code, transaction.amount_minor) == (Phase.APPROVED, 0, 1230)
     assert transaction.amount_cash_got_minor == 1230
-    assert transaction.deadline == end_of_day(NOW, MERCHANT.gmt)
+    assert transaction.deadline == datetime(2026, 3, 14, 22, tzinfo=UTC)  # midnight in the merchant's zone
+
+
+def test_a_payment_may_name_the_group_of_its_terminal() -> None:
+    assert taken(terminal_group={"terminal_group_id": 1, "terminal_group_code": "DEFAULT"}).terminal_id == TERMINAL.id
 
 
 @pytest.mark.parametrize(("received", "minor_units"), [("20", 2000), ("12.30", 1230)])
@@ -60,6 +64,8 @@ def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int)
         ({"amount_cash_got": Decimal("20.001")}, ("amount_cash_got", Check.TOO_MANY_DECIMALS)),
         ({"purchases": (Purchase("Coffee", Decimal("12.20"), Decimal(1)),)}, ("amount", Check.CONTRADICTION)),
         ({"acquirer": "PREPAID"}, ("acquirer", Check.CONTRADICTION)),
+        ({"terminal_group": {"terminal_group_code": "SOFTPOS"}}, ("terminal_group_code", Check.CONTRADICTION)),
+        ({"terminal_group": {"terminal_group_id": 2}}, ("terminal_group_id", Check.CONTRADICTION)),
         ({"offline": True, "offline_paid": "yesterday"}, ("offline_paid", Check.FORMAT)),
         ({"offline": True, "offline_paid": "0001-01-01T00:00:00+14:00"}, ("offline_paid", Check.FORMAT)),
         ({"offline": True, "offline_paid": "2020-01-01"}, ("offline_paid", Check.OUT_OF_RANGE)),

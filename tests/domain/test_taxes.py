@@ -1,5 +1,6 @@
 """Taxes of payments and reversals, against an arithmetic of its own."""
 
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 
@@ -86,7 +87,8 @@ def test_shares_of_any_returns_add_up_to_the_payment(lines: list[TaxedLine], dat
     if total <= 0:
         return
     whole = taxes_of(lines, total, KNOWN)
-    back: dict[str, Decimal] = {}
+    codes = [row.code for row in whole]
+    back = Counter[tuple[str, str]]()
     given_minor = 0
     while given_minor < total:
         part = data.draw(st.integers(1, total - given_minor))
@@ -94,11 +96,20 @@ def test_shares_of_any_returns_add_up_to_the_payment(lines: list[TaxedLine], dat
         if line is not None and given_minor + part < total:
             rows = taxes_of([replace_amount(line, part)], part, whole)
         else:
-            rows = share_of(whole, back, until_minor=given_minor + part, whole_minor=total)
+            earlier = {f"{what}{codes.index(code)}": Decimal(amount) for (what, code), amount in back.items()}
+            rows = share_of(whole, earlier, until_minor=given_minor + part, whole_minor=total)
         given_minor += part
-        for name, amount in named(rows, whole).items():
-            back[name] = back.get(name, Decimal()) + amount
-    assert {name: amount for name, amount in back.items() if amount} == named(whole, whole)
+        for row in rows:
+            back["gross", row.code] += row.gross_minor
+            back["tax", row.code] += row.tax_minor
+    assert {row.code: (back["gross", row.code], back["tax", row.code]) for row in whole} == amounts(whole)
+
+
+def test_amounts_are_named_by_the_place_of_their_tax_in_the_payment() -> None:
+    whole = [TaxAmount(tax.code, tax.name, tax.rate, 100, 13) for tax in KNOWN]
+    rows = [TaxAmount("Levy", "Sugar levy", Decimal("2.1"), 50, 1), TaxAmount("VAT0", "Zero-rated", Decimal(0), 7, 0)]
+
+    assert named(rows, whole) == {"gross2": 50, "tax2": 1, "gross1": 7}
 
 
 def replace_amount(line: TaxedLine, amount_minor: int) -> TaxedLine:
