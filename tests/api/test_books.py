@@ -156,16 +156,6 @@ def test_the_file_has_the_name_and_type_of_its_format(shop: Shop, form: str, suf
     assert found["ContentDisposition"] == f'attachment; filename="takings-{day(7)}-{day(1)}.{suffix}"'
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_two_exports_are_equal_to_the_byte_until_something_is_added(shop: Shop, form: str) -> None:
-    shop.pay(shop.till, "12.30", 2)
-    first = shop.journal(form)
-
-    assert shop.journal(form, Lang="af-ZA", GMT=-5) == first
-    shop.pay(shop.till, "0.01", 2)
-    assert shop.journal(form) != first
-
-
 def test_an_agent_gets_its_own_takings_an_administrator_the_merchants(shop: Shop) -> None:
     shop.pay(shop.till, "1.00", 2)
     shop.pay(shop.owner, "2.00", 2)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,9 +50,10 @@ def export(  # noqa: PLR0913
     now: datetime = NOW,
     tax: str | None = None,
     most_pages: int = service.MOST_PAGES,
+    **context: Any,
 ) -> bytes:
     accounts = {**(XERO if form == "xero" else {}), "Tax": tax}
-    body = ExportHistory.model_validate({"Format": form, "Period": period, "Accounts": accounts})
+    body = ExportHistory.model_validate({"Format": form, "Period": period, "Accounts": accounts, **context})
     content: bytes = object_of(service.export(body, caller_of(of or books.agents[0]), now, most_pages))["Body"]
     return content
 
@@ -127,7 +129,7 @@ def test_a_day_is_equal_to_the_byte_until_something_is_added(year: Books, form: 
     day = {"From": "2028-02-29", "To": "2028-02-29"}
     at = datetime(2028, 2, 29, 12, tzinfo=UTC)
     first = export(year, form, day)
-    assert export(year, form, day, now=NOW + 40 * DAY) == first
+    assert export(year, form, day, now=NOW + 40 * DAY, Lang="af-ZA", GMT=-5) == first
 
     year.record(paid(year, year.agents[0], at + DAY))
     assert export(year, form, day) == first
