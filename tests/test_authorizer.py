@@ -14,15 +14,18 @@ from chalice.local import ForbiddenError, LocalGateway
 
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import authentication
+from infra.bench.client import through
 from infra.local import engines, ports
 from tests.support.accounts import an_account, basic
+from tests.support.giving import Give
+from tests.support.intercepted_calls import failing
 
 ROOT = Path(__file__).parent.parent
 ARN = "arn:aws:execute-api:eu-west-1:123456789012:api/stage/GET/api/v1/payment/1"
 SOURCE = "198.51.100.7"
 FETCHED_EARLY = """
 import chalicelib.authorizer
+from tests.support.giving import Give
 from chalicelib.gateways import secrets
 early = secrets.remembered()._early
 if early:
@@ -90,15 +93,10 @@ def test_a_denial_says_why(token: str, error: ErrorCode) -> None:
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("refusal", [ErrorCode.AGENT_BLOCKED, ErrorCode.LOGIN_LOCKED])
-def test_the_gateway_remembers_no_denial_that_may_end_at_any_moment(
-    monkeypatch: pytest.MonkeyPatch, refusal: ErrorCode
-) -> None:
-    def refused(*_: object) -> None:
-        raise ServiceError(refusal)
+def test_the_gateway_remembers_no_denial_that_may_end_at_any_moment(give: Give, refusal: ErrorCode) -> None:
+    give(client=through(failing(ServiceError(refusal))))
 
-    monkeypatch.setattr(authentication, "caller_of", refused)
-
-    answer = _authorize("Basic abc")
+    answer = _authorize(basic("till@shop.example", "a password"))
 
     assert {effect for effect, _ in _effects(answer)} == {"Allow"}  # the API's function refuses it each time
     assert answer["context"]["code"] == str(refusal.code)
@@ -161,25 +159,19 @@ def test_a_denial_is_logged_with_the_address_that_the_gateway_saw(capsys: pytest
     assert (line["event"], line["source"]) == ("denied", SOURCE)
 
 
-def test_an_outage_is_no_denial_the_gateway_could_remember(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unreachable(*_: object) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
-
-    monkeypatch.setattr(authentication, "caller_of", unreachable)
+def test_an_outage_is_no_denial_the_gateway_could_remember(give: Give) -> None:
+    give(client=through(failing(ServiceError(ErrorCode.STORE_UNAVAILABLE))))
 
     with pytest.raises(ServiceError):
-        _authorize("Basic abc")
+        _authorize(basic("till@shop.example", "a password"))
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("error", [KeyError("Basic c2VjcmV0OnNlY3JldA=="), ServiceError(ErrorCode.INTERNAL)])
 def test_a_defect_is_no_policy_and_shows_nothing_of_the_credential(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def defect(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(authentication, "caller_of", defect)
+    give(client=through(failing(error)))
 
     answer = _authorize("Basic c2VjcmV0OnNlY3JldA==")
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from chalicelib import endpoints, web
+from chalicelib.aws.errors import UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import payments
 from tests.support.cards import TRACK2, a_card_body, chip_data
+from tests.support.giving import Give
 from tests.support.http import OWNER, TILL, Reply, basic, call, get, post
+from tests.support.intercepted_calls import refusing
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
@@ -163,13 +165,9 @@ def test_another_media_type_is_415_and_one_with_parameters_is_json_still(stage: 
 
 
 def test_a_crash_is_901_with_the_request_to_quote_and_nothing_else(
-    stage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stage: str, give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object) -> None:
-        message = "secret-of-the-caller"
-        raise RuntimeError(message)
-
-    monkeypatch.setattr(payments, "submit", broken)
+    give(client=refusing("TransactWriteItems", RuntimeError("secret-of-the-caller")))
     reply = post(stage, SUBMIT, a_body())
     log = capsys.readouterr().out
     request_id = reply.headers["x-amzn-RequestId"]
@@ -180,11 +178,8 @@ def test_a_crash_is_901_with_the_request_to_quote_and_nothing_else(
     assert {json.loads(line)["request_id"] for line in log.splitlines()} == {request_id}
 
 
-def test_a_store_out_of_reach_is_503_and_says_when_to_come_back(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def out(*_: object, **__: object) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
-
-    monkeypatch.setattr(payments, "submit", out)
+def test_a_store_out_of_reach_is_503_and_says_when_to_come_back(stage: str, give: Give) -> None:
+    give(client=refusing("TransactWriteItems", UnreachableError()))
     reply = post(stage, SUBMIT, a_body())
 
     assert (reply.error, reply.headers["Retry-After"]) == ((503, 903), "1")

@@ -10,14 +10,11 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import card
-from chalicelib.domain.acquirer import AnswerLostError, AuthorizationRequest, UnreachableError
+from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.payment import with_card
-from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import linked_cards as linking
-from chalicelib.services import payments
 from chalicelib.settings import settings
 from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new, update, write_one
@@ -26,7 +23,7 @@ from tests.support.builders import NOW
 from tests.support.cards import a_card, a_card_body
 from tests.support.giving import Give
 from tests.support.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, get, post
-from tests.support.intercepted_calls import broken, failing
+from tests.support.intercepted_calls import before, broken, failing
 from tests.support.tills import a_till
 
 PATH = "/api/v1/payment/GetLinkedCards"
@@ -94,18 +91,15 @@ def test_a_colleagues_cards_are_refused_and_another_merchants_agent_is_missing(s
     assert listed(stage, OTHER_OWNER, AccountId=till_id).text == listed(stage, OTHER_OWNER, AccountId=10**9).text
 
 
-def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(stage: str, give: Give) -> None:
     merchant = a_stored_merchant()
     account = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant))
     linked = a_stored_card(account.agent.id, account.agent.client_id)
 
-    def remove_first(*arguments: Any, **options: Any) -> tuple[Transaction, AuthorizationRequest]:
+    def remove() -> None:
         write_one(update(linked_cards.key(linked.id), "SET #deleted = :yes", {"yes": True}))
-        return with_card(*arguments, **options)
 
-    monkeypatch.setattr(payments, "with_card", remove_first)
+    give(client=before("TransactWriteItems", remove))
     body = a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked.id})
     login = (account.email, account.key)
 

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain import message_limits as limits
 from chalicelib.domain.message_limits import Limit
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.services import outbox, payment_sweep
-from chalicelib.store import message_limits, transactions
+from chalicelib.store import message_limits
 from chalicelib.store.table import commit
 from infra.stack.resources import STACK
 from tests.api.test_files import a_file
@@ -25,6 +27,7 @@ from tests.support.cards import a_card_body
 from tests.support.cost import store_calls
 from tests.support.giving import environment
 from tests.support.http import Reply, post
+from tests.support.intercepted_calls import before
 from tests.support.receipts import mails, messages
 from tests.support.transactions import a_body, a_guid
 
@@ -186,21 +189,14 @@ def test_receipts_of_reversals_and_welcomes_count_too(stage: str) -> None:
     assert len(mails(to)) == 10
 
 
-def test_a_return_that_is_tried_again_after_another_one_counts_its_receipt_once(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    to, paid, reserve = an_email(), pay(stage, {}).body["TransactionID"], transactions.reserve
-    others = iter([2, 4])
+def test_a_return_that_is_tried_again_after_another_one_counts_its_receipt_once(stage: str) -> None:
+    to, paid = an_email(), pay(stage, {}).body["TransactionID"]
+    others: list[tuple[int, int]] = []
 
-    def reserve_after_another(*arguments: Any, **named: Any) -> None:
-        if amount := next(others, None):
-            with monkeypatch.context() as patch:
-                patch.setattr(transactions, "reserve", reserve)
-                assert give_back(stage, paid, amount, {}).error == (200, 0)
-        reserve(*arguments, **named)
+    def another(amount: int) -> None:
+        others.append(give_back(stage, paid, amount, {}).error)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(transactions, "reserve", reserve_after_another)
+    with outside.given(client=before("TransactWriteItems", partial(another, 2), lambda: None, partial(another, 4))):
         assert give_back(stage, paid, 1, {"Email": to}).error == (200, 0)
     replies = [pay(stage, {"Email": to}) for _ in range(10)]
 

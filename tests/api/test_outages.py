@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
 from chalicelib.gateways import secrets
-from chalicelib.services import authentication
 from chalicelib.store.aws_retries import HURRIED, HURRIED_SECRET
+from infra.bench.client import through
 from infra.local import engines
 from tests.support.accounts import PASSWORD, accept_test_tokens, an_account
 from tests.support.http import Reply, call
+from tests.support.intercepted_calls import failing
 from tests.support.outages import OUTAGES, SECRETS_VARIABLE, closed, hanging, without
 
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
@@ -88,15 +90,10 @@ def test_an_outage_in_a_sign_in_counts_nothing_and_locks_nobody(stage: str, monk
     assert (account.login.failed_attempts, account.login.locked_until) == (0, None)
 
 
-def test_a_defect_of_the_authorizer_is_901_and_not_an_outage(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_of_the_authorizer_is_901_and_not_an_outage(stage: str) -> None:
     account = an_account()
 
-    def defect(*_: Any) -> None:
-        message = "a defect"
-        raise RuntimeError(message)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(authentication, "caller_of", defect)
+    with outside.given(client=through(failing(RuntimeError("a defect")))):
         reply, _ = _get(stage, account.basic)
 
     assert reply.error == (500, 901)

@@ -3,11 +3,14 @@
 import itertools
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib import outside
+from chalicelib.domain.outbox import NotSentError
 from chalicelib.errors import Check
 from chalicelib.services import outbox
 from tests.support import events, http
@@ -16,7 +19,8 @@ from tests.support.cards import a_card_body
 from tests.support.cost import write_units
 from tests.support.goods import a_goods_shop
 from tests.support.http import Reply, get, post
-from tests.support.receipts import mails, messages, ses
+from tests.support.intercepted_calls import failing
+from tests.support.receipts import mails, messages
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
@@ -43,11 +47,12 @@ def sweep() -> None:
 
 
 @pytest.fixture
-def mail_is_down(stage: str, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """SES refuses everything, until `undo`."""
+def mail_is_down(stage: str) -> Iterator[ExitStack]:
+    """SES refuses everything, until the stack is closed."""
     del stage
-    monkeypatch.setattr(ses(), "email_identities", {})
-    return monkeypatch
+    with ExitStack() as stack:
+        stack.enter_context(outside.given(send_mail=failing(NotSentError("MessageRejected"))))
+        yield stack
 
 
 def test_the_receipt_is_mailed_right_after_the_payment(stage: str) -> None:
@@ -107,11 +112,11 @@ def test_a_later_change_of_the_merchant_changes_no_receipt(stage: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("sent", "language"), [({"Lang": "af-ZA"}, "af"), ({"Lang": "xx"}, "en"), ({}, "en")])
 def test_a_receipt_is_in_the_language_of_the_request_whenever_it_is_sent(
-    stage: str, sent: dict[str, str], language: str, mail_is_down: pytest.MonkeyPatch
+    stage: str, sent: dict[str, str], language: str, mail_is_down: ExitStack
 ) -> None:
     to = an_email()
     paid = pay(stage, {"Email": to}, {**a_body(), **sent}).body["TransactionID"]
-    mail_is_down.undo()
+    mail_is_down.close()
     sweep()
 
     (mail,) = mails(to)
@@ -213,12 +218,12 @@ def test_a_repeated_payment_and_a_sweep_send_no_second_receipt(stage: str) -> No
     assert len(mails(to)) == 1
 
 
-def test_a_payment_does_not_fail_with_its_late_receipt(stage: str, mail_is_down: pytest.MonkeyPatch) -> None:
+def test_a_payment_does_not_fail_with_its_late_receipt(stage: str, mail_is_down: ExitStack) -> None:
     to, number = an_email(), a_number()
     reply = pay(stage, {"Email": to, "Phone": number})
 
     assert (reply.error, mails(to), len(messages(number))) == ((200, 0), [], 1)
-    mail_is_down.undo()
+    mail_is_down.close()
     sweep()
     (mail,) = mails(to)
     assert mail.subject == "Receipt from Demo Store: R 12.30"

@@ -9,6 +9,7 @@ import pytest
 from chalicelib import outside
 from chalicelib.aws.client import Client
 from chalicelib.domain import message_limits
+from chalicelib.domain.outbox import NotSentError
 from chalicelib.errors import Check
 from chalicelib.services import outbox
 from infra.bench.client import through
@@ -18,7 +19,8 @@ from tests.support.builders import a_shop, an_email
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls, write_units
 from tests.support.http import Reply, post
-from tests.support.receipts import mails, messages, ses
+from tests.support.intercepted_calls import failing
+from tests.support.receipts import mails, messages
 from tests.support.transactions import a_body, a_guid
 
 REVERSE = "/api/v1/payment/reverse"
@@ -207,12 +209,9 @@ def test_beyond_a_limit_nothing_is_sent_and_a_repeat_is_told_the_same(
     assert capfd.readouterr().out.count('"event": "messages_withheld"') == 2
 
 
-def test_a_failed_message_is_sent_by_the_sweep_also_when_the_request_is_repeated(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_message_is_sent_by_the_sweep_also_when_the_request_is_repeated(stage: str) -> None:
     payment, to, key = paid(stage), an_email(), a_guid()
-    with monkeypatch.context() as patch:
-        patch.setattr(ses(), "email_identities", {})
+    with outside.given(send_mail=failing(NotSentError("MessageRejected"))):
         send(stage, payment, {"Email": to}, key)
     assert mails(to) == []
     assert is_replayed(send(stage, payment, {"Email": to}, key))

@@ -151,8 +151,9 @@ def test_a_mail_is_html_where_there_is_html() -> None:
     assert [sent.body for sent in mails(to)] == ["<p>Hello"]
 
 
-def test_a_mail_that_is_refused_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ses(), "email_identities", {})
+def test_a_mail_that_is_refused_was_not_sent(give: Give) -> None:
+    rejected = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
+    give(boto3_client=boto3_client("sesv2", send_email=failing(rejected)))
 
     with pytest.raises(NotSentError, match="MessageRejected"):
         mail.send(an_entry(), an_email())

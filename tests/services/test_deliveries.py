@@ -12,6 +12,7 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain import deliveries as rules
 from chalicelib.domain import events as event_rules
 from chalicelib.domain import webhooks
@@ -375,17 +376,17 @@ def test_the_stream_leaves_a_delivery_again_to_a_slow_receiver_to_its_queue(
 
 
 def test_a_defect_of_a_delivery_is_logged_and_holds_back_no_other(
-    merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    merchant: int, receiver: Receiver, give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    really = gateway.call
+    really = outside.current.post
     hook = a_stored_hook(merchant, "https://broken.example/events")
 
-    def call(url: str, *arguments: Any) -> Any:
+    def post(url: str, *arguments: Any, **limits: Any) -> Any:
         if url == hook.url:
             raise ZeroDivisionError(url)
-        return really(url, *arguments)
+        return really(url, *arguments, **limits)
 
-    monkeypatch.setattr(gateway, "call", call)
+    give(post=post)
     event = a_stored_event(merchant)
     deliver(event)
 

@@ -17,7 +17,7 @@ from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import mail, sms
+from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
 from chalicelib.services import outbox, receipts
@@ -322,7 +322,7 @@ def test_a_sweep_begins_with_the_longest_due_and_says_how_far_behind_it_is(give:
 
 
 @pytest.mark.usefixtures("engine")
-def test_short_messages_do_not_wait_for_the_mails_before_them(monkeypatch: pytest.MonkeyPatch, give: Give) -> None:
+def test_short_messages_do_not_wait_for_the_mails_before_them(give: Give) -> None:
     moment = a_moment()
     kept(an_entry(created_at=moment))
     message = kept(an_entry(created_at=moment + timedelta(seconds=30), channel=SMS, to=("+27829870008",)))
@@ -336,8 +336,7 @@ def test_short_messages_do_not_wait_for_the_mails_before_them(monkeypatch: pytes
         is_sent.set()
         return "id"
 
-    give(send_mail=send)
-    monkeypatch.setattr(sms, "send", text)
+    give(send_mail=send, send_sms=text)
     outbox.sweep(moment + timedelta(minutes=2))
 
     assert now_kept(message).sent_at

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib import outside
+from chalicelib.aws.client import Client
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.kinds import InputType
@@ -18,6 +20,7 @@ from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from chalicelib.web import refuse
+from infra.bench.client import through
 from tests.support.builders import PNG, image
 from tests.support.cards import PAN, a_card, a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, hooked
@@ -376,15 +379,18 @@ def test_a_receipt_is_owed_once_the_money_was_taken_and_not_again_at_the_deadlin
     assert read(outbox.key(f"{declined.id}.email")) is None
 
 
-def test_a_store_out_of_reach_after_the_approval_is_made_good_by_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_out_of_reach_after_the_approval_is_made_good_by_the_next_look() -> None:
     till = a_till()
     body = a_card_body()
 
-    def out_of_reach(*_: Any) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+    writes = iter([None, ServiceError(ErrorCode.STORE_UNAVAILABLE)])  # of the payment, and of its answer
 
-    with monkeypatch.context() as patch:
-        patch.setattr(transactions, "store_step", out_of_reach)
+    def call(client: Client, operation: str, **parameters: Any) -> Any:
+        if operation == "TransactWriteItems" and (failure := next(writes, None)):
+            raise failure
+        return client.call(operation, **parameters)
+
+    with outside.given(client=through(call)):
         assert refusal(till, body).error is ErrorCode.STORE_UNAVAILABLE
 
     assert till.submit(body, NOW + MINUTE)[0].phase is Phase.APPROVED

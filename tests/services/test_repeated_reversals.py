@@ -14,7 +14,8 @@ from chalicelib.services import reversals
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.store import transactions
 from tests.support.cards import STEADY, a_card_body
-from tests.support.intercepted_calls import broken, failing, hooked
+from tests.support.giving import Give
+from tests.support.intercepted_calls import before, broken, failing, hooked
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, colleague
 from tests.support.transactions import NOW, a_body, a_guid
@@ -124,20 +125,12 @@ def test_an_equal_request_that_looked_early_gets_the_first_answer(monkeypatch: p
 
 
 def test_a_request_without_a_key_that_an_equal_one_overtakes_is_no_second_return(
-    monkeypatch: pytest.MonkeyPatch,
+    give: Give,
 ) -> None:
     till = a_till()
     payment = paid(till)
-    first = [payment]
-
-    def overtaken(*asked: object, **named: object) -> Admitted:
-        admitted = admit(*asked, **named)  # type: ignore[arg-type]
-        if first == [payment]:
-            first.clear()
-            first.append(till.give_back(payment, NOW, Amount="40"))
-        return admitted
-
-    monkeypatch.setattr(reversals, "admit", overtaken)
+    first: list[Transaction] = []
+    give(client=before("TransactWriteItems", lambda: first.append(till.give_back(payment, NOW, Amount="40"))))
 
     assert till.give_back(payment, NOW, Amount="40").id == first[0].id
     assert counted(payment) == (4000, 1)

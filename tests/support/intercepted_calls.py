@@ -80,6 +80,29 @@ def hooked(hook: Hook) -> Iterator[None]:
         yield
 
 
+def before(operation: str, *acts: Callable[[], Any]) -> Callable[..., Any]:
+    """Return what makes clients of AWS: before each of their first calls of this operation, somebody else acts."""
+    left = list(acts)
+
+    def call(client: Client, name: str, **parameters: Any) -> dict[str, Any]:
+        if name == operation and left:
+            left.pop(0)()
+        return client.call(name, **parameters)
+
+    return through(call)
+
+
+def refusing(operation: str, error: Exception) -> Callable[..., Any]:
+    """Return what makes clients of AWS whose calls of this operation raise."""
+
+    def call(client: Client, name: str, **parameters: Any) -> dict[str, Any]:
+        if name == operation:
+            raise error
+        return client.call(name, **parameters)
+
+    return through(call)
+
+
 @contextmanager
 def counting() -> Iterator[list[str]]:
     """The calls made until it ends."""

@@ -15,8 +15,8 @@ from chalicelib.domain import message_limits
 from chalicelib.domain.agent import MobileSettings
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.kinds import Features
+from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
-from chalicelib.gateways import mail, sms
 from chalicelib.services import outbox
 from chalicelib.settings import settings
 from chalicelib.store import audit
@@ -227,7 +227,7 @@ def test_a_receipt_that_was_sent_later_makes_its_payment_the_payers(capsys: pyte
 
 
 def test_a_receipt_that_was_sent_after_an_erasure_is_erased_by_the_next_and_not_sent(
-    monkeypatch: pytest.MonkeyPatch,
+    give: Give,
 ) -> None:
     payer = Payer()
     payment = payer.pay_cash()
@@ -235,8 +235,11 @@ def test_a_receipt_that_was_sent_after_an_erasure_is_erased_by_the_next_and_not_
     payer.till.send_receipt(payment, now(), Email=payer.email, Phone=payer.phone)
     payer.erase()
     sent: list[str] = []
-    for gateway in (mail, sms):
-        monkeypatch.setattr(gateway, "send", lambda _, address: sent.append(address))
+
+    def send(_: Outbox, address: str) -> None:
+        sent.append(address)
+
+    give(send_mail=send, send_sms=send)
     outbox.sweep(now() + timedelta(minutes=2))
 
     assert places_of(payer.planted) == []

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
+from chalicelib import outside
 from chalicelib.aws.client import Client
 from chalicelib.domain import deliveries as delivery_rules
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Erasure, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.store import events
 from infra.operator import payer_records
@@ -294,9 +294,7 @@ def test_a_message_on_its_way_stores_no_address(give: Give) -> None:
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
-def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(
-    *, is_lost: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(*, is_lost: bool, give: Give) -> None:
     payer = Payer()
     support_events.forget()
     with a_receiver(lambda _: 500, body=f"no, {payer.email}".encode()) as receiver:
@@ -304,15 +302,15 @@ def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(
         payer.pay_cash()
         if is_lost:  # an earlier attempt has stored an answer
             support_events.deliver_all()
-        left, call = [payer.erase], gateway.call
+        left, post = [payer.erase], outside.current.post
 
-        def slow(*arguments: Any) -> Any:
-            made = call(*arguments)
+        def slow(*arguments: Any, **limits: Any) -> Any:
+            made = post(*arguments, **limits)
             if left:
                 left.pop()()
             return made
 
-        monkeypatch.setattr(gateway, "call", slow)
+        give(post=slow)
         support_events.deliver_all()
         deliveries.sweep(now() + timedelta(seconds=31), seconds=1)
         deliveries.sweep(now() + timedelta(minutes=2), seconds=1)

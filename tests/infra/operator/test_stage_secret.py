@@ -79,11 +79,11 @@ def run(*arguments: str, typed: str = "") -> None:
 
 
 def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
-    stage_secret.rotate_signing()
-    before = secrets.signing()
+    stage_secret.rotate_signing(again=True)
+    before, later = secrets.signing(), outside.now() + stage_secret.BETWEEN
+    give(now=lambda: later)
     run("rotate-signing")
     new, *earlier = secrets.signing()
     said = capsys.readouterr().out
@@ -388,10 +388,10 @@ def test_a_document_that_lost_its_digest_key_is_named_and_undone(
     assert stored() == before
 
 
-def test_the_commands_of_the_guide_run(monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]) -> None:
-    monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
-    stage_secret.rotate_signing()  # the first one has no secret before it
-    before = stored()
+def test_the_commands_of_the_guide_run(give: Give, stored: Callable[[], dict[str, Any]]) -> None:
+    stage_secret.rotate_signing(again=True)  # the first one has no secret before it
+    before, later = stored(), outside.now() + stage_secret.BETWEEN
+    give(now=lambda: later)
     text = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").partition("## Change secrets")[2]
     block = guides.BLOCK.findall(text)[0]
     for line in block.splitlines():

@@ -17,10 +17,11 @@ from chalicelib.domain.secret import Secret
 from chalicelib.gateways import https, secrets
 from chalicelib.gateways.https import Reply
 from chalicelib.routes import jobs
-from chalicelib.services import authentication, health, outbox, payment_sweep, payments
+from chalicelib.services import health, outbox, payment_sweep
 from infra.api_gateway import gateway
 from infra.api_gateway.gateway import Kind, Refusal
 from infra.bank import faults
+from infra.bench.client import through
 from infra.local import engines
 from infra.stack import alarms, template
 from infra.stack.cloudformation import deployed
@@ -35,7 +36,7 @@ from tests.support.builders import a_shop
 from tests.support.cards import a_card_body
 from tests.support.giving import Give
 from tests.support.http import call, get, post
-from tests.support.intercepted_calls import counting
+from tests.support.intercepted_calls import counting, failing, refusing
 from tests.support.iso8583_stage import ending, paying_at_a_bank
 from tests.support.outages import closed, hanging, throttling, without
 from tests.support.transactions import a_body
@@ -215,14 +216,12 @@ def test_mail_that_does_not_leave_is_no_defect(stage: str, logs: Logs, give: Giv
     assert of_triggers(logs.sums()) == {}
 
 
-def test_a_defect_of_the_api_or_the_authorizer_counts(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_of_the_api_or_the_authorizer_counts(stage: str, logs: Logs) -> None:
     account = an_account()
-    with monkeypatch.context() as patch:
-        patch.setattr(payments, "submit", lambda *_, **__: 1 // 0)
+    with outside.given(client=refusing("TransactWriteItems", ZeroDivisionError())):
         assert post(stage, SUBMIT, a_body()).error == (500, 901)
     sums = logs.sums()
-    with monkeypatch.context() as patch:
-        patch.setattr(authentication, "caller_of", lambda *_: 1 // 0)
+    with outside.given(client=through(failing(ZeroDivisionError()))):
         reply = call(stage, "GET", "/api/v1/user/me", None, None, {"Authorization": account.basic})
     later = logs.sums()
 
