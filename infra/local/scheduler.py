@@ -16,12 +16,16 @@ RUNS = (threading.Lock(), threading.Lock(), threading.Lock())  # held during a r
 
 
 @contextlib.contextmanager
-def run_jobs_every(seconds: float = INTERVAL_SECONDS) -> Iterator[None]:
+def run_jobs_every(
+    seconds: float = INTERVAL_SECONDS,
+    payments: Callable[..., object] = payment_sweep.run,
+    messages: Callable[[datetime], object] = outbox.sweep,
+) -> Iterator[None]:
     """Run each sweep in a thread of its own, every so many seconds, until the block ends."""
     ended = threading.Event()
     sweeps: tuple[tuple[float, Callable[[datetime], object]], ...] = (
-        (seconds, lambda now: payment_sweep.run(now, seconds=seconds)),
-        (seconds, outbox.sweep),
+        (seconds, lambda now: payments(now, seconds=seconds)),
+        (seconds, messages),
         (EVENT_PAUSE, lambda now: deliveries.sweep(now, EVENT_SECONDS)),
     )
     threads = [

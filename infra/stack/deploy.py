@@ -369,15 +369,17 @@ def given(words: Sequence[str], template: Mapping[str, Any]) -> dict[str, str]:
     return parameters
 
 
-def new_change(deployment: Deployment, s3: Any, stack: str, bucket: str, words: Sequence[str]) -> Change:
-    """Return the change that deploys the package in build/. Raises DeployError before anything is uploaded."""
-    template = json.loads((BUILD / "sam.json").read_text(encoding="utf-8"))
+def new_change(  # noqa: PLR0913, PLR0917  each argument is needed
+    deployment: Deployment, s3: Any, stack: str, bucket: str, words: Sequence[str], build: Path = BUILD
+) -> Change:
+    """Return the change that deploys the package in `build`. Raises DeployError before anything is uploaded."""
+    template = json.loads((build / "sam.json").read_text(encoding="utf-8"))
     parameters = given(words, template)
     if lines := names.problems(template, stack):
         raise DeployError("\n".join(lines))
     before = deployment.described(stack)
     stands = before is not None and before["StackStatus"] != FAILED_CREATION
-    template, url = upload(BUILD, stack, bucket, s3)
+    template, url = upload(build, stack, bucket, s3)
     tables = deployment.standing(stack, TABLE_TYPE) if stands else []
     first = with_new_tables_unprotected(template, {one["LogicalResourceId"] for one in tables})
     current = deployment.template(stack) if stands and not _values(before).get(RELEASE) else None

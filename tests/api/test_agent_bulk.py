@@ -2,13 +2,16 @@ from typing import Any
 
 import pytest
 
+from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.agent import Agent
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode
 from chalicelib.services import agents
 from chalicelib.store import agents as agents_store
 from chalicelib.store import audit
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop
+from tests.support.giving import Give
+from tests.support.intercepted_calls import refusing
 from tests.support.stored import stored_record
 
 
@@ -214,12 +217,9 @@ def test_an_agent_whose_e_mail_just_moved_is_named_and_unchanged(shop: Shop, mon
     assert (stored_agent(agent).state, stored_agent(other).state) == (1, 1)
 
 
-def test_an_outage_of_the_store_is_no_finding_about_an_item(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    def out_of_reach(*_: object) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
-
+def test_an_outage_of_the_store_is_no_finding_about_an_item(shop: Shop, give: Give) -> None:
     agent = shop.agent()
-    monkeypatch.setattr(agents, "_checks_of_administrator", out_of_reach)
+    give(client=refusing("TransactWriteItems", UnreachableError()))
     reply = update(shop, {"Email": agent["Email"], "State": 0})
 
     assert reply.error == (503, ErrorCode.STORE_UNAVAILABLE.code)

@@ -13,12 +13,12 @@ import boto3
 import pytest
 
 from chalicelib import outside
+from chalicelib.aws.client import Client
 from chalicelib.domain import deliveries as rules
 from chalicelib.domain import events as event_rules
 from chalicelib.domain import webhooks
 from chalicelib.domain.deliveries import Delivery, DeliveryState
 from chalicelib.domain.events import Event
-from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
@@ -27,7 +27,8 @@ from chalicelib.services.lane_runner import OPENS_AFTER, Swept
 from chalicelib.store import due_index, events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
-from chalicelib.store.table import encode, update, write_one
+from chalicelib.store.table import encode, table_name, update, write_one
+from infra.bench.client import through
 from infra.local import engines, ports
 from infra.stack import resources
 from tests.support import events as support_events
@@ -202,19 +203,19 @@ def test_a_run_that_cannot_begin_every_event_sends_some_and_the_next_goes_on(
     assert (sorted(receiver.ids), later[-1].behind_seconds) == (sorted(made), 0)
 
 
-def test_a_batch_reads_webhooks_once(merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    really = webhooks_store.of_merchant
+def test_a_batch_reads_webhooks_once(merchant: int, receiver: Receiver, give: Give) -> None:
+    read: list[str] = []
 
-    def counted(client_id: int) -> list[Webhook]:
-        read.append(client_id)
-        return really(client_id)
+    def counted(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if operation == "Query" and parameters["TableName"] == table_name(webhooks_store.TABLE):
+            read.append(str(parameters["ExpressionAttributeValues"]))
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(webhooks_store, "of_merchant", counted)
+    made = [a_stored_event(merchant) for _ in range(3)]
+    give(client=through(counted))
+    deliver(*made)
 
-    deliver(*(a_stored_event(merchant) for _ in range(3)))
-
-    assert (read, len(receiver.calls)) == ([merchant], 3)
+    assert (len(read), str(merchant) in read[0], len(receiver.calls)) == (1, True, 3)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Exports of a history: each row is what a look-up by ID says, whatever became of the payments."""
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
+from chalicelib.aws.client import Client
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
@@ -23,9 +24,12 @@ from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history_export, outcomes
 from chalicelib.services.history_export import LIMITS, Limits
 from chalicelib.store import history, table, transactions
-from chalicelib.store.table import Write
+from chalicelib.store.table import table_name
+from infra.bench.client import through
 from tests.support.cost import store_calls
 from tests.support.export_files import Row, net_of, object_of, rows_of
+from tests.support.giving import Give
+from tests.support.intercepted_calls import before
 from tests.support.ledger import TAXES, Books, a_merchant_with_agents, paid, taxed
 from tests.support.stored import stored_transaction, wrong_entries
 from tests.support.transactions import ZAR, a_guid, altered
@@ -200,42 +204,40 @@ def books(engine: str) -> Books:
     return books
 
 
-def looking_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def looking_up(books: Books) -> set[str]:
     """Return the IDs of the transactions that an export looks up."""
     read: set[str] = set()
-    listed = transactions.list_by_ids
 
-    def list_by_ids(ids: Iterable[str]) -> list[Any]:
-        wanted = list(ids)
-        read.update(wanted)
-        return listed(wanted)
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        wanted = parameters.get("RequestItems", {}).get(table_name(transactions.TABLE), {})
+        read.update(key["id"]["S"] for key in wanted.get("Keys", ()))
+        return client.call(operation, **parameters)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(transactions, "list_by_ids", list_by_ids)
+    with outside.given(client=through(call)):
         rows(books)
     return read
 
 
-def test_what_is_finished_and_never_reversed_is_not_looked_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_finished_and_never_reversed_is_not_looked_up(books: Books) -> None:
     now = [transactions.get(one.id) or one for one in books.kept]
     told_by_entry = {one.id for one in now if not TRANSITIONS[one.phase] and one.reversals.latest_id is None}
 
-    assert looking_up(books, monkeypatch) == {one.id for one in now} - told_by_entry
+    assert looking_up(books) == {one.id for one in now} - told_by_entry
     assert told_by_entry
 
 
-def test_a_payment_that_was_completed_is_not_looked_up(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payment_that_was_completed_is_not_looked_up(engine: str) -> None:
     del engine
     books = a_merchant_with_agents()
     facts: dict[str, Any] = {"phase": Phase.SENT, "input_type": InputType.CHIP, "acquirer": "SANDBOX"}
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts, ext_id="Order-7"))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
     outcomes.store(sent, awaiting, NOW)
-    before = looking_up(books, monkeypatch)
+    before = looking_up(books)
 
     outcomes.store(awaiting, replace(awaiting, phase=Phase.APPROVED), NOW)
 
-    assert (before, looking_up(books, monkeypatch)) == ({sent.id}, set())
+    assert (before, looking_up(books)) == ({sent.id}, set())
     assert rows(books) == [looked_up(sent.id)]
     assert rows(books, ExtID="Order-7") == [looked_up(sent.id)]
     assert books.ask(NOW, YEAR).amount == Decimal("12.30")  # counted once
@@ -283,18 +285,15 @@ def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(engine: str)
     assert books.ask(NOW, {**YEAR, "Search": "RET-1"}).total == 2
 
 
-def test_a_reversal_does_not_undo_what_a_completion_wrote(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reversal_does_not_undo_what_a_completion_wrote(engine: str, give: Give) -> None:
     del engine
     books = a_merchant_with_agents()
     awaiting, reversal = a_payment_being_reversed(books)
-    writes = history.writes_for_reversed
 
-    def complete_first(original: Transaction, done: Transaction) -> list[Write]:
-        monkeypatch.undo()
-        outcomes.advance(original, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
-        return writes(original, done)
+    def complete() -> None:
+        outcomes.advance(awaiting, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
 
-    monkeypatch.setattr(history, "writes_for_reversed", complete_first)
+    give(client=before("TransactWriteItems", complete))
     outcomes.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
 
     now = stored_transaction(awaiting.id)

@@ -23,7 +23,7 @@ from chalicelib.web import refuse
 from infra.bench.client import through
 from tests.support.builders import PNG, image
 from tests.support.cards import PAN, a_card, a_card_body
-from tests.support.intercepted_calls import broken, counting, failing, hooked
+from tests.support.intercepted_calls import breaking_at, broken, counting, failing, hooked
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
 from tests.support.transactions import NOW, a_body
@@ -405,20 +405,12 @@ def test_two_sweeps_at_once_do_not_do_the_same_twice() -> None:
     assert not transactions.claim(payment, NOW + MINUTE)
 
 
-def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_fails_does_not_stop_the_sweep() -> None:
     till = a_till()
     start = NOW - timedelta(days=800)
     payments = [till.pay(a_card_body(12.68), start + n * SECOND) for n in range(2)]
-    real = outcomes.resolve
 
-    def fail_once(payment: Any, *also: Any) -> Any:
-        if payment.id == payments[0].id:
-            raise RuntimeError
-        return real(payment, *also)
-
-    monkeypatch.setattr(outcomes, "resolve", fail_once)
-
-    assert payment_sweep.run(start + 2 * MINUTE).done == 2
+    with outside.given(client=breaking_at(payments[0].id)):
+        assert payment_sweep.run(start + 2 * MINUTE).done == 2
     assert (kept(payments[1].id) or payments[1]).phase is Phase.APPROVED
-    monkeypatch.undo()
     assert payment_sweep.run(start + 2 * MINUTE).done == 1

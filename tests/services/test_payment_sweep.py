@@ -11,20 +11,21 @@ import boto3
 import pytest
 
 from chalicelib import outside
+from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain import message_limits, steps
 from chalicelib.domain.events import Kind, partition_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import outcomes, payment_sweep
-from chalicelib.services.acquirer_calls import Calls
+from chalicelib.services import payment_sweep
 from chalicelib.services.lane_runner import OPENS_AFTER
 from chalicelib.store import due_index, events, outbox, transactions
 from chalicelib.store import message_limits as counters
 from chalicelib.store.table import client, read_item, table_name
 from infra.bench.shop import write_in_bulk
 from tests.support.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
-from tests.support.intercepted_calls import StoppedError, counting, hooked, threads
+from tests.support.giving import Give
+from tests.support.intercepted_calls import StoppedError, breaking_at, counting, hooked, refusing, threads
 from tests.support.tills import MINUTE, SECOND, is_due, kept
 from tests.support.transactions import a_payment
 
@@ -234,17 +235,10 @@ def test_when_its_time_is_over_a_run_begins_nothing_and_says_how_far_behind_it_i
 
 
 @pytest.mark.usefixtures("alone")
-def test_one_that_fails_each_time_counts_as_behind_and_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = outcomes.resolve
-
-    def fail_once(payment: Transaction, now: datetime, calls: Calls) -> Transaction:
-        if payment.id == broken.id:
-            raise RuntimeError
-        return real(payment, now, calls)
-
-    monkeypatch.setattr(outcomes, "resolve", fail_once)
+def test_one_that_fails_each_time_counts_as_behind_and_stops_no_other(give: Give) -> None:
     with serving(LIVING=FakeAcquirer()):
         broken, *others = [unknown("LIVING") for _ in range(9)]
+        give(client=breaking_at(broken.id))
         swept = payment_sweep.run(LONG_AGO + 20 * MINUTE)
 
     assert phases(others) == {Phase.APPROVED}
@@ -322,11 +316,8 @@ def test_a_worker_that_dies_ends_the_run_and_the_next_run_does_what_it_left(call
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_store_out_of_reach_ends_the_run_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def out_of_reach(*_: Any) -> Any:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
-
-    monkeypatch.setattr(due_index, "pages_of", out_of_reach)
+def test_a_store_out_of_reach_ends_the_run_with_its_error(give: Give) -> None:
+    give(client=refusing("Query", UnreachableError()))
 
     with pytest.raises(ServiceError, match=ErrorCode.STORE_UNAVAILABLE.message):
         payment_sweep.run(DUE)

@@ -1,19 +1,18 @@
 """Remembered sessions, by an injected clock: how long they last, what ends them, and what they cost."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 
+from chalicelib.aws.client import Client
 from chalicelib.domain.agent import Caller, MobileSettings
 from chalicelib.domain.kinds import Features
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sessions import ORDINARY, REMEMBERED, RememberedSession, Session, new_session, remember
+from chalicelib.domain.sessions import ORDINARY, REMEMBERED, RememberedSession, new_session, remember
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.agents import UpdateAgent
 from chalicelib.schemas.sign_in import SignIn
@@ -23,9 +22,12 @@ from chalicelib.services.authentication import caller_of
 from chalicelib.services.caller_check import admit
 from chalicelib.store import agents, audit, merchants
 from chalicelib.store import sessions as sessions_store
-from chalicelib.store.table import pages_of, update, write_one
+from chalicelib.store.table import update, write_one
+from infra.bench.client import through
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, basic, block, refusal_of
 from tests.support.cost import store_calls
+from tests.support.giving import Give
+from tests.support.intercepted_calls import before
 from tests.support.stored import stored_record
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -249,17 +251,17 @@ def test_at_most_a_hundred_sessions_are_listed_in_one_call() -> None:
     assert [one.opened_at for one in listed] == [NOW + second * SECOND for second in range(102, 2, -1)]
 
 
-def test_a_list_goes_on_after_a_short_page(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_goes_on_after_a_short_page(give: Give) -> None:
     account = _remembered()
     for second in range(3):
         _sign_in(account, NOW + second * SECOND)
-    monkeypatch.setattr(sessions_store, "pages_of", partial(_in_pages_of, 2))
+    give(client=through(_in_pages_of_two))
 
     assert [one.opened_at for one in _listed(account)] == [NOW + second * SECOND for second in (2, 1, 0)]
 
 
-def _in_pages_of(size: int, parameters: dict[str, Any]) -> Iterator[Any]:
-    return pages_of({**parameters, "Limit": size})
+def _in_pages_of_two(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+    return client.call(operation, **parameters, **({"Limit": 2} if operation == "Query" else {}))
 
 
 def test_a_card_number_in_a_user_agent_is_masked_and_a_long_one_is_cut() -> None:
@@ -304,15 +306,9 @@ def test_an_update_without_it_ends_no_session() -> None:
     assert refusal_of(session, NOW) is None
 
 
-def test_no_sign_in_that_began_before_survives_the_end_of_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_sign_in_that_began_before_survives_the_end_of_the_sessions(give: Give) -> None:
     owner, till = _owner_and_till()
-    store = sessions_store.create
-
-    def end_first(session: Session) -> None:
-        _update(till, owner, EndSessions=True)
-        store(session)
-
-    monkeypatch.setattr(sessions_store, "create", end_first)
+    give(client=before("PutItem", lambda: _update(till, owner, EndSessions=True)))
     session = _sign_in(till)
 
     assert refusal_of(session, NOW) is ErrorCode.SESSION_EXPIRED

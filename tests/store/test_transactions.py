@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.aws.client import Client
 from chalicelib.domain import steps
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
@@ -18,13 +19,14 @@ from chalicelib.domain.transaction import Erasure, Pictures, Transaction
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import (
     AlreadyExistsError,
-    Write,
     commit,
     read_item,
     set_attributes,
     update,
     write_one,
 )
+from infra.bench.client import through
+from tests.support.giving import Give
 from tests.support.receipts import an_entry
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND
@@ -65,14 +67,15 @@ def amounts(payment: Transaction) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("wish", [None, True])
-def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, give: Give) -> None:
     tables: list[str] = []
 
-    def noted(*writes: Write) -> None:
-        tables.extend(write.parameters["TableName"].rsplit("-", 1)[-1] for write in writes)
-        commit(*writes)
+    def noted(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        writes = [write for item in parameters.get("TransactItems", ()) for write in item.values()]
+        tables.extend(write["TableName"].rsplit("-", 1)[-1] for write in writes)
+        return client.call(operation, **parameters)
 
-    monkeypatch.setattr(transactions, "commit", noted)
+    give(client=through(noted))
     transactions.record(a_payment(makes_events=wish))
 
     assert tables.count("events") == (1 if wish else 0)

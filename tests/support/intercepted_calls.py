@@ -92,6 +92,17 @@ def before(operation: str, *acts: Callable[[], Any]) -> Callable[..., Any]:
     return through(call)
 
 
+def breaking_at(name: str) -> Callable[..., Any]:
+    """Return what makes clients of AWS whose updates of the record with this ID meet a defect."""
+
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if operation == "UpdateItem" and name in str(parameters["Key"]):
+            raise RuntimeError
+        return client.call(operation, **parameters)
+
+    return through(call)
+
+
 def refusing(operation: str, error: Exception) -> Callable[..., Any]:
     """Return what makes clients of AWS whose calls of this operation raise."""
 

@@ -4,31 +4,25 @@ from datetime import UTC, datetime
 import pytest
 
 from chalicelib.domain import deliveries
-from chalicelib.services import outbox, payment_sweep
 from chalicelib.services.lane_runner import Swept
 from chalicelib.store import events
 from infra.local import advance, scheduler
 from tests.support.events import a_stored_hook, an_event
 
 
-def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one() -> None:
     runs = threading.Semaphore(0)
 
     def run(_: object, **__: object) -> Swept:
         runs.release()
         raise RuntimeError
 
-    monkeypatch.setattr(payment_sweep, "run", run)
-    monkeypatch.setattr(outbox, "sweep", lambda _: Swept())
-
-    with scheduler.run_jobs_every(0.001):
+    with scheduler.run_jobs_every(0.001, run, lambda _: Swept()):
         assert all(runs.acquire(timeout=5) for _ in range(3))
     assert not [thread for thread in threading.enumerate() if thread.name == scheduler.THREAD_NAME]
 
 
-def test_a_long_run_of_one_sweep_does_not_delay_the_others_and_a_pause_waits_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_long_run_of_one_sweep_does_not_delay_the_others_and_a_pause_waits_for_it() -> None:
     others, begun = threading.Semaphore(0), threading.Event()
     seen: list[str] = []
 
@@ -43,10 +37,7 @@ def test_a_long_run_of_one_sweep_does_not_delay_the_others_and_a_pause_waits_for
         others.release()
         return Swept()
 
-    monkeypatch.setattr(payment_sweep, "run", run)
-    monkeypatch.setattr(outbox, "sweep", sweep)
-
-    with scheduler.run_jobs_every(0.001):
+    with scheduler.run_jobs_every(0.001, run, sweep):
         assert begun.wait(5)
         with scheduler.paused():
             assert seen != []

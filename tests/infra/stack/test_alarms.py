@@ -14,7 +14,7 @@ import pytest
 from chalicelib import outside
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways import https, secrets
+from chalicelib.gateways import https
 from chalicelib.gateways.https import Reply
 from chalicelib.routes import jobs
 from chalicelib.services import health, outbox, payment_sweep
@@ -23,6 +23,7 @@ from infra.api_gateway.gateway import Kind, Refusal
 from infra.bank import faults
 from infra.bench.client import through
 from infra.local import engines
+from infra.operator import stage_secret
 from infra.stack import alarms, template
 from infra.stack.cloudformation import deployed
 from infra.stack.deploy import TRIGGERS
@@ -34,7 +35,7 @@ from tests.services.test_jobs import EVENT
 from tests.support.accounts import an_account
 from tests.support.builders import a_shop
 from tests.support.cards import a_card_body
-from tests.support.giving import Give
+from tests.support.giving import Give, environment
 from tests.support.http import call, get, post
 from tests.support.intercepted_calls import counting, failing, refusing
 from tests.support.iso8583_stage import ending, paying_at_a_bank
@@ -150,13 +151,10 @@ def test_a_bank_that_is_away_silent_or_talks_nonsense_is_no_defect(stage: str, l
     assert sums["MoneyHeld"] >= 10
 
 
-def test_a_partner_out_of_reach_is_no_defect(stage: str, logs: Logs, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closed() as url, monkeypatch.context() as patch:
-        patch.setenv("PARTNERS", json.dumps({"Test": {"url": url}}))
-        patch.setattr(secrets, "partner", lambda _: Secret("a-secret-of-the-partner"))
-        outside.forget()
+def test_a_partner_out_of_reach_is_no_defect(stage: str, logs: Logs) -> None:
+    with closed() as url, environment(PARTNERS=json.dumps({"Test": {"url": url}})):
+        stage_secret.rotate_partner("Test", Secret("a-secret-of-the-partner"))
         assert post(stage, PREPARE, a_preparation(product="Test")).error == (503, 902)
-    outside.forget()
     sums = logs.sums()
 
     assert of_triggers(sums) == {}

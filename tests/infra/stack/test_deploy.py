@@ -400,20 +400,18 @@ def test_a_stack_without_a_release_before_says_so(moto: None, monkeypatch: pytes
         gone_back(CloudFormation(), monkeypatch)
 
 
-def test_the_first_upgrade_stores_the_template_that_the_stack_does_not_know(
-    moto: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_upgrade_stores_the_template_that_the_stack_does_not_know(moto: None, tmp_path: Path) -> None:
     del moto
     (tmp_path / "deployment.zip").write_bytes(b"zip")
     (tmp_path / "sam.json").write_text(json.dumps({**RELEASES, "Resources": {}}))
-    monkeypatch.setattr(deploy, "BUILD", tmp_path)
-    client, s3, bucket = CloudFormation(), boto3.client("s3"), settings().bucket
+    s3, bucket = boto3.client("s3"), settings().bucket
     address, _ = release(bucket, s3, "Old")
-    monkeypatch.setattr(
-        CloudFormation, "answer_get_template", lambda _: {"TemplateBody": read(address, s3)}, raising=False
-    )
 
-    change = deploy.new_change(Deployment(client), s3, STACK, bucket, [])
+    class WithTemplate(CloudFormation):
+        def answer_get_template(self) -> dict[str, Any]:
+            return {"TemplateBody": read(address, s3)}
+
+    change = deploy.new_change(Deployment(WithTemplate()), s3, STACK, bucket, [], tmp_path)
 
     assert change.current_url == address
 
