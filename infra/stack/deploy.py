@@ -415,8 +415,8 @@ def _watched_minutes() -> int:
     return int(os.environ.get("WATCHED_MINUTES") or WATCHED_MINUTES)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Deploy the package in build/, or the release before."""
+def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
+    """Deploy the package in `build`, or the release before."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) < 2:  # noqa: PLR2004  a stack and a bucket
         sys.exit("usage: python -m infra.stack.deploy STACK BUCKET [NAME=VALUE ...], or --back STACK [NAME=VALUE ...]")
@@ -427,7 +427,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if words[0] == BACK:
             change = change_back(deployment, s3, words[1], words[2:])
         else:
-            change = new_change(deployment, s3, words[0], words[1], words[2:])
+            change = new_change(deployment, s3, words[0], words[1], words[2:], build)
         if change.before and check is None:
             print("No payment is tried: SMOKE_LOGIN is not set.", flush=True)
         address = deployment.deploy(change, check)

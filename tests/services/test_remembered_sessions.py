@@ -261,7 +261,7 @@ def test_a_list_goes_on_after_a_short_page(give: Give) -> None:
 
 
 def _in_pages_of_two(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-    return client.call(operation, **parameters, **({"Limit": 2} if operation == "Query" else {}))
+    return client.call(operation, **{**parameters, **({"Limit": 2} if operation == "Query" else {})})
 
 
 def test_a_card_number_in_a_user_agent_is_masked_and_a_long_one_is_cut() -> None:

@@ -473,16 +473,13 @@ def test_zip_and_template_are_uploaded_under_the_digest_of_their_content(moto: N
     assert upload(tmp_path, STACK, bucket, s3)[1] == url
 
 
-def test_a_wrong_parameter_ends_the_command_with_one_line(
-    moto: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_parameter_ends_the_command_with_one_line(moto: None, tmp_path: Path) -> None:
     del moto
     (tmp_path / "deployment.zip").write_bytes(b"zip")
     (tmp_path / "sam.json").write_text('{"Resources": {}, "Parameters": {}}')
-    monkeypatch.setattr(deploy, "BUILD", tmp_path)
 
     with pytest.raises(SystemExit, match="There is no parameter Wrong: docs/parameters"):
-        deploy.main([STACK, settings().bucket, "Wrong=1"])
+        deploy.main([STACK, settings().bucket, "Wrong=1"], tmp_path)
 
 
 def test_the_first_failure_of_the_latest_change_is_named() -> None:
