@@ -181,7 +181,14 @@ VARYING_NAMES = {
     "secret_key_sealed",
     "password_hash",
     "expires_at",
-} | {*("acquirer_tran_id", "additional_acquiring_fields", "linked_card_id", "link_id", "storage_id", "webhook_id")}
+    "acquirer_tran_id",
+    "additional_fields",
+    "card_entry_linked_id",
+    "link_id",
+    "storage_id",
+    "webhook_id",
+    *("result_rrn", "result_approval_code", "result_acquirer_tran_id", "result_additional_fields"),
+}
 ERASED = {"S": "[erased]"}
 MOST = 4  # calls of one operation at which the other is made; of one that has more, each pair tries others
 BUSY = (409, 301)  # a client repeats it
