@@ -39,6 +39,7 @@ def test_returns_in_any_pieces_give_back_what_was_sold_and_no_more(
         matched = match(wanted, sold, given_back)
 
         assert bool(matched.findings) != fits
+        assert all(one.line.quantity > 0 for one in matched.lines)
         if fits:
             accepted += wanted
             for name, quantity in matched.quantities.items():

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.card import CardInput, has_check_digit
 from chalicelib.domain.kinds import InputType
-from chalicelib.domain.reversal import ReversalOrder, begin, content_identity, fingerprint
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.reversal import ReversalOrder, begin, content_identity, fingerprint, is_repeated
 from chalicelib.domain.reversal_card import SentCard, check_card, sent_card
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import Erasure, Purchase, Reversals, Transaction
 from tests.support.builders import an_agent
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
@@ -280,3 +282,39 @@ def test_a_reversal_has_nothing_of_its_payment_that_belongs_to_the_payment_alone
     same = {name for name, value in vars(begun).items() if value == getattr(payment, name)}
     assert not same & OWN_OF_A_PAYMENT
     assert begun.reversals == Reversals()
+
+
+VAT = TaxAmount("VAT15", "VAT", Decimal(15), 1000, 130)
+SOLD = (Purchase("Tea", Decimal("2.50"), Decimal(4), ("VAT15",)), Purchase("Cup", Decimal("2.30"), Decimal(1)))
+
+
+def begun(original: Transaction, amount_minor: int, *lines: Purchase, agent_id: int = 17) -> Transaction:
+    order = ReversalOrder(original.id, ReverseMode.RETURN, Decimal(amount_minor) / 100, purchases=lines)
+    return begin("R", order, original, an_agent(id=agent_id), amount_minor, NOW)
+
+
+def test_a_reversal_gives_back_the_tax_of_its_lines_and_the_last_one_all_that_remains() -> None:
+    payment = replace(a_payment(), tax_amounts=(VAT,), receipt=replace(a_payment().receipt, purchases=SOLD))
+    by_line = begun(payment, 250, replace(SOLD[0], quantity=Decimal(1)))
+    earlier = Reversals(amount_minor=250, given_back={"line0": Decimal(1), "gross0": Decimal(250), "tax0": Decimal(40)})
+    rest = begun(replace(payment, reversals=earlier), 980, replace(SOLD[0], quantity=Decimal(3)), SOLD[1])
+
+    assert [(tax.gross_minor, tax.tax_minor) for tax in by_line.tax_amounts] == [(250, 33)]
+    assert [(tax.gross_minor, tax.tax_minor) for tax in rest.tax_amounts] == [(750, 90)]  # what remains of 1000 and 130
+
+
+def test_a_reversal_names_the_payments_agent_only_when_another_makes_it() -> None:
+    assert [begun(ORIGINAL, 1230, agent_id=one).original.agent_id for one in (17, 18)] == [None, 17]
+
+
+@pytest.mark.parametrize(
+    ("changes", "agent_id", "repeats"),
+    [({}, 17, True), ({}, 18, False), ({"phase": Phase.DECLINED}, 17, False)],
+)
+def test_a_request_without_a_key_repeats_its_agents_latest_reversal_unless_it_failed(
+    changes: dict[str, Any], agent_id: int, *, repeats: bool
+) -> None:
+    latest = replace(begun(ORIGINAL, 500), **changes)
+    order = ReversalOrder(ORIGINAL.id, ReverseMode.RETURN, Decimal(5))
+
+    assert is_repeated(order, ORIGINAL, latest, agent_id, NOW) is repeats

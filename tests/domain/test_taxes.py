@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.price_list import Tax
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, scaled, share_of, taxes_of
+from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, needs_buyer, scaled, share_of, taxes_of
 
 VAT = Tax(code="VAT15", name="VAT", rate=Decimal(15))
 ZERO = Tax(code="VAT0", name="Zero-rated", rate=Decimal(0))
@@ -68,6 +68,17 @@ def test_taxes_agree_with_another_arithmetic(lines: list[TaxedLine], data: st.Da
         assert all(abs(row.tax_minor - exact) <= Fraction(1, 2) for row in found)
     shuffled = data.draw(st.permutations(lines))
     assert taxes_of(shuffled, total, KNOWN) == rows
+
+
+def test_the_largest_remainder_gains_and_of_equal_ones_the_first() -> None:
+    assert scaled([100, 101, 102], 100) == [33, 33, 34]
+    assert scaled([100, 100, 100], 100) == [34, 33, 33]
+
+
+def test_an_invoice_names_its_buyer_above_the_limit_of_the_country() -> None:
+    prices = (("ZAR", 500_000), ("ZAR", 500_001), ("USD", 1))
+
+    assert [needs_buyer("ZA", *price) for price in prices] == [False, True, True]
 
 
 @given(st.lists(st.integers(-9_999, 99_999), min_size=1, max_size=9), st.integers(1, 10**9))
