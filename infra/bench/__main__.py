@@ -132,7 +132,7 @@ def _tables(wanted: set[str]) -> list[Table]:
         agent.call("POST", SUBMIT, cash_payment())
         tables = [
             show(operations_table(agent)),
-            show(processor_table(agent, caller, cash_payment, payment_with_taxes)),
+            show(processor_table(agent, cash_payment, payment_with_taxes)),
         ]
         print_sign_in()
         if "history" in wanted:

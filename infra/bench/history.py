@@ -117,7 +117,7 @@ TAKINGS = "/api/v1/report/takings"
 
 def history_tables() -> list[Table]:
     """Print each table as soon as it is measured, on the selected DynamoDB Local, and return all."""
-    tables = (pages_table, searches_table, export_table, records_table, takings_table)
+    tables = (pages_table, export_table, records_table, takings_table)
     return [show(make()) for make in tables]
 
 
@@ -132,18 +132,6 @@ def pages_table() -> Table:
         rows.append((str(tills), *(cost for cost, _ in pages), f"{pages[0][1]:.0f}"))
     columns = ("page 1", f"page {middle:,}", f"page {last:,}", "page 1 of one agent", "processor ms")
     return Table("history", (f"tills, of {SIZE:,} payments: calls, read units", *columns), rows)
-
-
-def searches_table() -> Table:
-    """Return the cost of a text search in a month of payments."""
-    texts = ("nothing of the kind", "table 77,", "newspaper")
-    rows = []
-    for tills in TILLS:
-        shop = _filled_shop(tills, SIZE, MONTH_DAYS)
-        found = [json.loads(_list(shop, Search=text))["TransactionsCounters"]["ItemCountTtl"] for text in texts]
-        rows.append((str(tills), *(_repeated_cost(partial(_list, shop, Search=text))[0] for text in texts)))
-    columns = (f"{number:,} found" for number in found)
-    return Table("search", (f"tills, text searched in a month of {SIZE:,}: calls, read units", *columns), rows)
 
 
 def takings_table() -> Table:

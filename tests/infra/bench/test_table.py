@@ -12,7 +12,6 @@ MADE = {
     "payment",
     "history",
     "records",
-    "search",
     "takings",
     "export",
     "cold-start",
