@@ -1,4 +1,4 @@
-"""Faults of the bank: the cases of section 9 of the interface, by amount and card, and those that a test injects."""
+"""Faults of the bank: the cases of the interface's test host, by amount and card, and those that a test injects."""
 
 import threading
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The cases of section 9 of the interface that can be tested from outside the host."""
+"""The cases of the interface's test host that can be tested from outside the host."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

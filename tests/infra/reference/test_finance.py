@@ -177,7 +177,7 @@ def stored(moto: None) -> Stored:
 def test_the_questions_of_the_guide_count_as_the_service_does(stored: Stored, tmp_path: Path) -> None:
     export(tmp_path / "export")
 
-    [[checked], takings, terminals, hours, later, unknown, rows] = answers(tmp_path, "FROM transactions;")
+    [[checked], takings, unknown, rows] = answers(tmp_path, "FROM transactions;")
 
     pending = [one for one in stored.transactions.values() if one.is_pending]
     assert checked == {
@@ -187,9 +187,6 @@ def test_the_questions_of_the_guide_count_as_the_service_does(stored: Stored, tm
         "open": len(pending),
     }
     assert {(row.pop("month"), row.pop("currency")): row for row in takings} == takings_by_month(stored)
-    assert last_columns(hours) == averages(stored)
-    assert last_columns(terminals) == given_back_by_terminal(stored)
-    assert last_columns(later) == given_back_later(stored)
     latest = max(one.created_at for one in stored.transactions.values())
     long_pending = {one.id for one in pending if latest - one.created_at > HOUR}
     assert {row["id"] for row in unknown} == long_pending | {stored.cases[-3].id}
@@ -199,11 +196,6 @@ def test_the_questions_of_the_guide_count_as_the_service_does(stored: Stored, tm
 
 
 NOT_TAKEN = {KINDS[one].name for one in (InputType.OUTER_CARD, InputType.PREPAID, InputType.ON_ACCOUNT)}
-
-
-def last_columns(rows: list[Row]) -> dict[tuple[Any, ...], Any]:
-    """Return the last column of each row, by the other columns."""
-    return {tuple(row.values())[:-1]: tuple(row.values())[-1] for row in rows}
 
 
 def takings_by_month(stored: Stored) -> dict[tuple[str, str], Row]:
@@ -217,49 +209,6 @@ def takings_by_month(stored: Stored) -> dict[tuple[str, str], Row]:
     assert {currency for _, currency in found} == {"ZAR", "JPY", "KWD"}
     assert len({month for month, _ in found}) == 3, "February, March, and the month of the clock"
     return {key: dict(sums) for key, sums in found.items()}
-
-
-def averages(stored: Stored) -> dict[tuple[Any, ...], Any]:
-    """Return the averages from report/takings by hour, and the numbers of payments."""
-    number, money = Counter[tuple[str, str, int]](), Counter[tuple[str, str, int]]()
-    for merchant in stored.merchants:
-        for row in takings_of(chain.from_iterable(takings.by_hour(merchant, stored.days, None))).rows:
-            key = row.currency, KINDS[InputType(row.input_type)].name, row.hour or 0
-            number[key] += row.payments
-            money[key] += row.amount  # type: ignore[assignment]
-    found = ((*key, count, Decimal(money[key]) / count) for key, count in number.items() if count)
-    return {row[:-1]: pytest.approx(row[-1], abs=Decimal("0.0051")) for row in found}
-
-
-def given_back_by_terminal(stored: Stored) -> dict[tuple[Any, ...], Any]:
-    """Return the row of each terminal; a reversal belongs to the terminal of its payment."""
-    found: defaultdict[tuple[int, str, str], list[Decimal]] = defaultdict(list)
-    for one, moved in stored.moved:
-        at = stored.transactions[one.original.id] if one.original.id else one
-        found[at.client_id, at.terminal_name, at.currency.code].append(moved)
-    rows: dict[tuple[Any, ...], Any] = {}
-    for key, amounts in found.items():
-        taken = sum((one for one in amounts if one > 0), Decimal())
-        back = taken - sum(amounts)
-        payments = sum(one > 0 for one in amounts)
-        share = pytest.approx(100 * back / taken, abs=Decimal("0.051"))
-        rows[*key, payments, len(amounts) - payments, taken, back] = share
-    assert sum(row[4] > 0 for row in rows) > 3
-    return rows
-
-
-def given_back_later(stored: Stored) -> dict[tuple[Any, ...], Any]:
-    """Return the reversals in another month than that of their payment."""
-    number, money = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
-    for one, moved in stored.moved:
-        if one.original.id:
-            sold = entry_of(stored.transactions[one.original.id])
-            months = f"{sold.at:%Y-%m}", f"{entry_of(one).at:%Y-%m}"
-            if months[0] != months[1]:
-                number[(*months, one.currency.code)] += 1
-                money[(*months, one.currency.code)] -= moved  # type: ignore[assignment]
-    assert number
-    return {(*key, count): Decimal(money[key]) for key, count in number.items()}
 
 
 def assert_only_the_export_has_personal_data(stored: Stored, folder: Path, rows: list[Row]) -> None:
