@@ -44,8 +44,11 @@ class Calls:
         return acquirers.named(self._transaction.acquirer)
 
     def authorize(self, request: AuthorizationRequest) -> AcquirerAnswer:
-        """Send a payment."""
-        return self._call(lambda: self.acquirer.authorize(request, AUTHORIZE_SECONDS))
+        """Send a payment. An answer about a reversal says nothing about it: it is logged and counts as lost."""
+        answer = self._call(lambda: self.acquirer.authorize(request, AUTHORIZE_SECONDS))
+        if answer.reverses is not None:
+            raise self._unproved(request.reference, answer)
+        return answer
 
     def inquire(self) -> AcquirerAnswer | None:
         """Return the answer that the transaction got; None when it has not arrived."""
@@ -58,9 +61,12 @@ class Calls:
     def proved(self, request: ReversalRequest, answer: AcquirerAnswer) -> AcquirerAnswer:
         """Return the answer to a reversal. An answer about another payment or amount is logged and counts as lost."""
         if not answers(answer, request):
-            log("unproved", transaction=self._transaction.id, reference=request.reference, code=answer.code)
-            raise AnswerLostError
+            raise self._unproved(request.reference, answer)
         return answer
+
+    def _unproved(self, reference: str, answer: AcquirerAnswer) -> AnswerLostError:
+        log("unproved", transaction=self._transaction.id, reference=reference, code=answer.code)
+        return AnswerLostError()
 
     def is_acknowledged(self, request: ReversalRequest, attempts: int = AUTO_CANCEL_ATTEMPTS) -> bool:
         """Request an automatic reversal; return whether the acquirer acknowledged it. A repeat reverses only once."""

@@ -171,6 +171,13 @@ CALLS = (
 )
 
 
+def test_an_answer_about_a_reversal_decides_nothing_about_a_payment() -> None:
+    with broken(authorize=lambda *_: right("A", 1230)):
+        payment = a_till().pay(a_card_body("12.30"))
+
+    assert stored_transaction(payment.id).phase is Phase.UNKNOWN
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_an_answer_about_another_payment_or_amount_decides_nothing_at_any_call(
     call: Callable[[Till, Answer], str],
