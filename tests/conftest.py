@@ -211,6 +211,8 @@ class MotoTables:
         if not self.items:
             importlib.import_module("infra.demo.data").seed()
             self.items = {name: pickle.dumps(table.items) for name, table in tables.items()}
+        for name in tables.keys() - self.items.keys():  # copies that a restore made
+            del tables[name]
         for name, table in tables.items():
             table.items = pickle.loads(self.items[name])  # noqa: S301  our own
         self.begin_anew()
