@@ -166,7 +166,7 @@ def other_payers_keep_their_data(scenario: Scenario) -> Iterator[str]:
         if ERASED in text and one.tender[0] != LINKED_INPUT:
             yield f"{one.id} is erased, and is nobody's who was erased"
         wanted = RECEIPTS.get(next(iter(one.receipts)) or "", ()) if len(one.receipts) == 1 else ()
-        for address in wanted:
+        for address in wanted if "receipt_withheld" not in text else ():  # an address beyond its limit is not stored
             if address not in text:
                 yield f"{one.id} has no {address} any more"
 
