@@ -1,4 +1,4 @@
-"""What the service takes from outside: time, settings, secrets, and each way out. One frozen value, made once.
+"""Give the service its time, settings, secrets and each way out, as one frozen value.
 
 Nothing else in the service takes the time of day from the machine, except to sign calls of AWS. The tests, the
 simulation and the local stage give other values with `given`; no module is changed for it.
@@ -123,7 +123,7 @@ def _typed() -> TextIO:
 
 
 class Outside(Record):
-    """What the service takes from outside."""
+    """The time, the settings, the secrets and each way out of the service."""
 
     now: Callable[[], datetime] = machine_time
     elapsed: Callable[[], float] = time.monotonic
@@ -141,7 +141,7 @@ class Outside(Record):
     send_sms: "Callable[[Outbox, str], str]" = _send_sms
     look_up: Callable[..., Any] = _look_up  # the addresses of a name
     open_socket: "Callable[..., socket.socket]" = _open_socket
-    typed: Callable[[], TextIO] = _typed  # what an operator types
+    typed: Callable[[], TextIO] = _typed  # the standard input of an operator
 
 
 current = Outside()
@@ -160,7 +160,7 @@ _made: list[Callable[[], None]] = []
 
 
 def made_once(make: Callable[P, T]) -> Callable[P, T]:
-    """Remember what a function makes from the outside, by its arguments, until another outside is given."""
+    """Remember the results of a function by its arguments, until `forget` is called."""
     made = cache(make)
     _made.append(made.cache_clear)
     return cast("Callable[P, T]", made)
@@ -168,7 +168,7 @@ def made_once(make: Callable[P, T]) -> Callable[P, T]:
 
 @contextmanager
 def given(**changes: Any) -> Iterator[None]:
-    """Change the outside in the block. What was made from the outside before is forgotten, and the environment too."""
+    """Replace some fields of `Outside` in the block. Results and settings of before are forgotten at both ends."""
     _given.append(changes)
     forget()
     try:
@@ -179,7 +179,7 @@ def given(**changes: Any) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Forget what was made from the outside, after a change of the environment."""
+    """Forget all results of `made_once`: call it after a change of the environment."""
     global current  # noqa: PLW0603  the only place of the value
     current = Outside(**{name: value for changes in _given for name, value in changes.items()})
     for clear in _made:

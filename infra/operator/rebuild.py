@@ -107,9 +107,9 @@ def _entries_of(transaction: Transaction) -> dict[str, Item]:
 
 def _write_entries(page: Sequence[Transaction]) -> int:
     """Write the entries that differ from their transactions. Return the number of those that changed meanwhile."""
-    expected = {name: entry for one in page for name, entry in _entries_of(one).items()}
-    stored = items.items_at(HISTORY, list(expected.values()))
-    wrong = {one.id for one in page for name, entry in _entries_of(one).items() if stored.get(name) != entry}
+    expected = {one.id: _entries_of(one) for one in page}
+    stored = items.items_at(HISTORY, [entry for entries in expected.values() for entry in entries.values()])
+    wrong = [one for one, entries in expected.items() if any(stored.get(name) != entries[name] for name in entries)]
     left = 0
     for one in read_all([transactions.key(name) for name in wrong], for_list=True):  # as new as its entries, or newer
         for name, entry in _entries_of(one).items() if one else ():
