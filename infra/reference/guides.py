@@ -52,11 +52,13 @@ def _default(parameter: dict[str, Any]) -> str:
 
 def _values(parameter: dict[str, Any]) -> str:
     """Return the values that CloudFormation takes, in words or one by one."""
+    if "ConstraintDescription" in parameter:
+        return str(parameter["ConstraintDescription"])
     if "AllowedValues" in parameter:
         return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
     if "MinValue" in parameter:
-        return f"{parameter['MinValue']} or more"
-    return str(parameter.get("ConstraintDescription", "text"))
+        return f"{parameter['MinValue']} " + (f"to {parameter['MaxValue']}" if "MaxValue" in parameter else "or more")
+    return "text"
 
 
 def _filled(name: str, **tables: list[str]) -> str:
