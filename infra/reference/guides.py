@@ -56,9 +56,10 @@ def _values(parameter: dict[str, Any]) -> str:
         return str(parameter["ConstraintDescription"])
     if "AllowedValues" in parameter:
         return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
-    if "MinValue" in parameter:
-        return f"{parameter['MinValue']} " + (f"to {parameter['MaxValue']}" if "MaxValue" in parameter else "or more")
-    return "text"
+    least, most = parameter.get("MinValue"), parameter.get("MaxValue")
+    if most is not None:
+        return f"{least} to {most}"
+    return f"from {least}" if least is not None else ""
 
 
 def _filled(name: str, **tables: list[str]) -> str:
