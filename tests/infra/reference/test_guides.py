@@ -59,7 +59,6 @@ CODES: dict[str, list[int | None]] = {  # of the answers to a document's request
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
     "docs/goods.md": [0] * 9,
-    "docs/cards.md": [1005],
     "docs/idempotency.md": [0],
     "docs/offline.md": [0],
     "docs/requests.md": [0] * 18,
@@ -120,7 +119,7 @@ def test_the_requests_of_a_document_are_answered_as_it_says_when_they_are_pasted
     assert [answer["ErrorCode"] for answer in answers] == CODES[document]
 
 
-EACH_IS_PRINTED = ["README.md", "docs/first-payment.md", "docs/goods.md", "docs/cards.md", "docs/requests.md"]
+EACH_IS_PRINTED = ["README.md", "docs/first-payment.md", "docs/goods.md", "docs/requests.md"]
 
 
 def requests_of(document: str) -> list[str]:
