@@ -56,10 +56,9 @@ def _values(parameter: dict[str, Any]) -> str:
         return str(parameter["ConstraintDescription"])
     if "AllowedValues" in parameter:
         return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
-    least, most = parameter.get("MinValue"), parameter.get("MaxValue")
-    if most is not None:
-        return f"{least} to {most}"
-    return f"from {least}" if least is not None else ""
+    if "MaxValue" in parameter:
+        return f"{parameter['MinValue']} to {parameter['MaxValue']}"
+    return f"from {parameter['MinValue']}" if "MinValue" in parameter else ""
 
 
 def _filled(name: str, **tables: list[str]) -> str:
