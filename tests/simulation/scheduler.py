@@ -12,6 +12,8 @@ from heapq import heappop, heappush
 
 import greenlet
 
+FOREVER = 1e9  # seconds: longer than any scenario
+
 
 class DiedError(BaseException):
     """The process ends here. Nothing in the service catches it, as nothing catches a power cut."""
@@ -76,8 +78,11 @@ class Scheduler:
             if ticket != task.ticket or task.is_over:
                 continue
             self._steps += 1
-            if self._steps > self.most_steps:
-                raise EndlessError
+            if at >= FOREVER or self._steps > self.most_steps:
+                self._enqueue(at, task)
+                waiting = {one.name for _, _, number, one in self._queue if number == one.ticket and not one.is_over}
+                message = f"{self._steps:,} steps, and these tasks still wait: {', '.join(sorted(waiting))}"
+                raise EndlessError(message)
             self.now, self.current = at, task
             if task.greenlet is None:  # its parent is the hub, which goes on when it ends
                 task.greenlet = self._idle.pop() if self._idle else greenlet.greenlet(self._work)
@@ -114,12 +119,14 @@ class Scheduler:
         if task is None:
             self.now = max(self.now, until)  # before the scenario begins nobody else is there
             return
-        if self._queue and self._queue[0][0] <= until:
+        is_next = not self._queue or self._queue[0][0] > until
+        if is_next and until < FOREVER and self._steps < self.most_steps:
+            self._steps += 1
+            self.now = until
+        else:
             task.ticket += 1
             self._enqueue(until, task)
             self._hub.switch()
-        else:
-            self.now = until  # nobody is before it
 
     def _enqueue(self, at: float, task: Task) -> None:
         self._order += 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.simulation.scheduler import EndlessError, Scheduler
+from tests.simulation.scheduler import FOREVER, EndlessError, Scheduler
 
 
 def test_whoever_is_next_in_time_goes_on() -> None:
@@ -75,7 +75,8 @@ def test_what_a_task_raises_is_raised_and_the_others_end() -> None:
     scheduler.abandon()
 
 
-def test_a_scenario_that_does_not_end_is_ended() -> None:
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_scenario_that_does_not_end_is_ended(others: int) -> None:
     scheduler = Scheduler("1")
     scheduler.most_steps = 50
 
@@ -83,9 +84,21 @@ def test_a_scenario_that_does_not_end_is_ended() -> None:
         while True:
             scheduler.pause(1)
 
+    for number in range(others):
+        scheduler.spawn(f"other {number}", forever)
     scheduler.spawn("one", forever)
-    scheduler.spawn("other", forever)
 
-    with pytest.raises(EndlessError):
+    with pytest.raises(EndlessError, match="still wait: one"):
+        scheduler.run()
+    scheduler.abandon()
+
+
+def test_a_scenario_whose_tasks_wait_for_nobody_names_them() -> None:
+    scheduler = Scheduler("1")
+    for name in ("one", "other"):
+        scheduler.spawn(name, lambda: scheduler.park(FOREVER))
+    scheduler.spawn("over", lambda: scheduler.pause(1))
+
+    with pytest.raises(EndlessError, match=r"still wait: one, other$"):
         scheduler.run()
     scheduler.abandon()

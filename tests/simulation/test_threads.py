@@ -46,3 +46,15 @@ def test_what_dies_in_a_thread_ends_the_process_and_all_its_threads() -> None:
     with pytest.raises(DiedError):
         in_a_scenario(process)
     assert reached == []
+
+
+def test_a_call_that_has_begun_is_waited_for_after_another_failed() -> None:
+    def process(scheduler: Scheduler) -> None:
+        def call(seconds: float) -> float:
+            scheduler.pause(seconds)
+            return 1 / (seconds - 1)
+
+        with pytest.raises(ZeroDivisionError), Threads(scheduler, 2) as pool:
+            list(pool.map(call, (1, 3, 5, 7)))  # the last has not begun when the first fails
+
+    assert in_a_scenario(process) == 6

@@ -1,14 +1,12 @@
 """Threads of a process of a scenario: each is a task, and ends when its process dies."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any
 
-from tests.simulation.scheduler import Scheduler, Task
-
-FOREVER = 1e9  # seconds: longer than any scenario
+from tests.simulation.scheduler import FOREVER, Scheduler, Task
 
 
 class Work(Future[Any]):
@@ -20,7 +18,7 @@ class Work(Future[Any]):
 
     def result(self, timeout: float | None = None) -> Any:
         """Return what the call returned, once it did; raise what it raised."""
-        self.threads.join([self], timeout)
+        self.threads.join(self, timeout)
         return super().result(0)
 
 
@@ -43,6 +41,8 @@ class Threads(Executor):
     def _begin(self) -> None:
         while self._waiting and len(self._running) < self._most:
             work, function = self._waiting.popleft()
+            if not work.set_running_or_notify_cancel():  # as in a real pool, begun work cannot be cancelled
+                continue
             caller = self._scheduler.current
             assert caller is not None
             name = f"{caller.name}.{caller.chance.getrandbits(24):06x}"
@@ -65,13 +65,16 @@ class Threads(Executor):
         if self._joining is not None:
             self._scheduler.wake(self._joining)
 
-    def join(self, works: Iterable[Future[Any]], seconds: float | None = None) -> None:
-        """Wait until one of the calls has returned, or so many seconds."""
-        until = self._scheduler.now + (FOREVER if seconds is None else seconds)
-        while not any(work.done() for work in works) and self._scheduler.now < until:
-            self._joining = self._scheduler.current
-            self._scheduler.park(until)
-            self._joining = None
+    def join(self, work: Work, seconds: float | None = None) -> None:
+        """Wait until a call has returned, or so many seconds."""
+        until = FOREVER if seconds is None else self._scheduler.now + seconds
+        while not work.done() and self._scheduler.now < until:
+            self._wait(until)
+
+    def _wait(self, until: float) -> None:
+        self._joining = self._scheduler.current
+        self._scheduler.park(until)
+        self._joining = None
 
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, traceback: TracebackType | None
@@ -83,4 +86,4 @@ class Threads(Executor):
                 self._scheduler.end(task)
             return
         while self._running:
-            self.join(list(self._running.values())[:1])
+            self._wait(FOREVER)
