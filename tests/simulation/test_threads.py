@@ -28,20 +28,51 @@ def test_as_many_calls_are_made_at_once_as_there_are_threads() -> None:
     assert in_a_scenario(process) == 8  # the third begins when the first is done
 
 
-def test_what_dies_in_a_thread_ends_the_process_and_all_its_threads() -> None:
+@pytest.mark.parametrize("others", [[], [2], [0, 2]], ids=["it alone", "a longer one first", "after a failure"])
+def test_what_dies_in_a_thread_ends_the_process_and_all_its_threads(others: list[float]) -> None:
     reached: list[str] = []
 
-    def die() -> None:
-        raise DiedError
+    def process(scheduler: Scheduler) -> None:
+        def last(seconds: float) -> float:
+            scheduler.pause(seconds)
+            if seconds:
+                reached.append("the other thread")
+            return 1 / seconds
+
+        def die() -> None:
+            scheduler.pause(1)
+            raise DiedError
+
+        with Threads(scheduler, 3) as pool:
+            works = [pool.submit(last, seconds) for seconds in others]
+            works += [pool.submit(die), pool.submit(last, 5)]
+            for work in works:
+                work.result()
+
+    with pytest.raises(DiedError):
+        in_a_scenario(process)
+    assert reached == []
+
+
+def test_a_process_that_ends_while_it_leaves_a_pool_ends_its_threads() -> None:
+    reached: list[str] = []
 
     def process(scheduler: Scheduler) -> None:
         def last() -> None:
             scheduler.pause(5)
-            reached.append("the other thread")
+            reached.append("a thread of a thread")
+
+        def inner() -> None:
+            with Threads(scheduler, 2) as pool:
+                pool.submit(last)
+
+        def die() -> None:
+            scheduler.pause(1)
+            raise DiedError
 
         with Threads(scheduler, 2) as pool:
-            pool.submit(last)
-            pool.submit(die).result()
+            pool.submit(inner)
+            pool.submit(die)
 
     with pytest.raises(DiedError):
         in_a_scenario(process)

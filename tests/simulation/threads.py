@@ -18,8 +18,8 @@ class Work(Future[Any]):
 
     def result(self, timeout: float | None = None) -> Any:
         """Return what the call returned, once it did; raise what it raised."""
-        self.threads.join(self, timeout)
-        return super().result(0)
+        self.threads.wait(self.done)
+        return super().result(timeout)
 
 
 class Threads(Executor):
@@ -27,9 +27,10 @@ class Threads(Executor):
 
     def __init__(self, scheduler: Scheduler, most: int) -> None:
         self._scheduler, self._most = scheduler, most
-        self._running: dict[Task, Work] = {}
+        self._running: set[Task] = set()
         self._waiting: deque[tuple[Work, Callable[[], Any]]] = deque()
         self._joining: Task | None = None
+        self._death: BaseException | None = None  # of the process, in one of its threads
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Work:
         """Let a thread call a function, as soon as one is free."""
@@ -48,10 +49,10 @@ class Threads(Executor):
             name = f"{caller.name}.{caller.chance.getrandbits(24):06x}"
             task = self._scheduler.spawn(name, lambda work=work, function=function: self._run(work, function))  # type: ignore[misc]
             task.instance = caller.instance
-            self._running[task] = work
+            self._running.add(task)
 
     def _run(self, work: Work, function: Callable[[], Any]) -> None:
-        """Make a call, in a task of its own; the death of the process is for who asks for the result."""
+        """Make a call, in a task of its own."""
         task = self._scheduler.current
         assert task is not None
         try:
@@ -59,31 +60,32 @@ class Threads(Executor):
         except BaseException as failure:
             if task.is_over:  # its process died, and it with it
                 raise
+            if not isinstance(failure, Exception):
+                self._death = failure
             work.set_exception(failure)
-        del self._running[task]
-        self._begin()
+        self._running.remove(task)
+        if self._death is None:
+            self._begin()
         if self._joining is not None:
             self._scheduler.wake(self._joining)
 
-    def join(self, work: Work, seconds: float | None = None) -> None:
-        """Wait until a call has returned, or so many seconds."""
-        until = FOREVER if seconds is None else self._scheduler.now + seconds
-        while not work.done() and self._scheduler.now < until:
-            self._wait(until)
-
-    def _wait(self, until: float) -> None:
-        self._joining = self._scheduler.current
-        self._scheduler.park(until)
-        self._joining = None
+    def wait(self, is_over: Callable[[], bool]) -> None:
+        """Wait until this is so, which a thread's end may bring about. Die with the process."""
+        while self._death is None and not is_over():
+            self._joining = self._scheduler.current
+            self._scheduler.park(FOREVER)
+            self._joining = None
+        if self._death is not None:
+            raise self._death
 
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Wait for what was begun; when the process dies, or the scenario is over, nothing of it goes on."""
         del failure, traceback
-        if kind is not None and not issubclass(kind, Exception):
-            for task in self._running:
+        try:
+            if kind is None or issubclass(kind, Exception):
+                self.wait(lambda: not self._running)
+        finally:
+            for task in list(self._running):
                 self._scheduler.end(task)
-            return
-        while self._running:
-            self._wait(FOREVER)
