@@ -33,9 +33,10 @@ from chalicelib.gateways import webhooks as gateway
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.webhooks import body_of
-from chalicelib.services import lane_runner
+from chalicelib.services import stream_records
 from chalicelib.services import webhooks as service
-from chalicelib.services.lane_runner import Done, Image, Lane, Run, Swept
+from chalicelib.services.lane_runner import Done, Lane, Run, Swept
+from chalicelib.services.stream_records import Image
 from chalicelib.store import events, merchants
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
@@ -68,7 +69,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     sweep.
     """
     hooks_of = cache(webhooks_store.of_merchant)  # one read per call is new enough: it is newer than every record
-    begun, failed = lane_runner.begin_each(records, partial(_jobs_of, hooks_of))
+    begun, failed = stream_records.begin_each(records, partial(_jobs_of, hooks_of))
     jobs = list(chain.from_iterable(begun))
     if jobs:
         with ThreadPoolExecutor(min(THREADS_OF_BATCH, len(jobs))) as pool:

@@ -4,17 +4,14 @@ A lane is the work for one receiver (an acquirer, a webhook, the senders of e-ma
 sweeps of payments, messages and deliveries use it. Each has its own way to make an attempt.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
 
 from chalicelib import outside
-from chalicelib.errors import ServiceError
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.store import due_index
@@ -22,11 +19,9 @@ from chalicelib.store.due_index import Due
 from chalicelib.store.table import UnreadableError
 
 THREAD_NAME = "sweep"
-LANES_AT_ONCE = 200  # five webhooks of forty merchants; Lambda allows 1,024 threads
+LANES_AT_ONCE = 150  # five webhooks of thirty merchants; Lambda allows 1,024 threads
 OPENS_AFTER = 5  # requests in a row without an answer: the receiver is silent
 LOOK_EACH = 1.0  # seconds between two readings of a lane, in a run that waits
-
-R = TypeVar("R")
 
 
 class Done(Record):
@@ -111,7 +106,7 @@ class Run:
         """Make the attempts of these lanes side by side. Raise every error that an attempt does not handle itself."""
         self._lanes += lanes
         until = self._seconds if seconds is None else min(seconds, self._seconds)
-        with workers(min(len(lanes), LANES_AT_ONCE) or 1) as pool:
+        with ThreadPoolExecutor(min(len(lanes), LANES_AT_ONCE) or 1, THREAD_NAME) as pool:
             list(pool.map(partial(self._drain, until), lanes))
 
     def swept(self, *, counts_silent: bool = True) -> Swept:
@@ -140,7 +135,7 @@ class Run:
             new = [entry for entry in listed if (entry.name, entry.since) not in seen]
             due = [entry for entry in new if entry.since <= now]
             seen |= {(entry.name, entry.since) for entry in due}
-            with workers(1 if lane.is_silent else lane.threads) as pool:
+            with ThreadPoolExecutor(1 if lane.is_silent else lane.threads, THREAD_NAME) as pool:
                 results = list(pool.map(partial(self._attempt, until, lane), due))
             lane.left = [entry for entry, done in zip(due, results, strict=True) if done is None or done.defect]
             lane.is_unfinished = None in results and not lane.is_spared
@@ -166,38 +161,3 @@ class Run:
             log_defect(done.defect, lane=lane.name, **{self._kind: entry.name})
         lane.note(done)
         return done
-
-
-class CallersThread(Executor):
-    """An executor without threads: work runs in the caller's thread, and exceptions reach the caller."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run the function now."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
-
-
-def workers(threads: int) -> AbstractContextManager[Executor]:
-    """Return an executor with this number of threads. Leaving its context waits for their work."""
-    return CallersThread() if threads == 1 else ThreadPoolExecutor(threads, thread_name_prefix=THREAD_NAME)
-
-
-Image = Mapping[str, Any]  # a stored item
-
-
-def begin_each(records: Sequence[tuple[str, Image]], begin: Callable[[Image], R]) -> tuple[list[R], list[str]]:
-    """Begin the work of each stream record: a pair of its sequence number and the stored item.
-
-    Return the results, and the numbers of the records that must come again, because the store was unavailable.
-    """
-    begun, failed = [], []
-    for number, image in records:
-        try:
-            begun.append(begin(image))
-        except UnreadableError as wrong:
-            log("unreadable", number=number, reason=wrong.reason)
-        except ServiceError as outage:  # the store is unavailable
-            log_defect(outage, number=number)
-            failed.append(number)
-    return begun, failed

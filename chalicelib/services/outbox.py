@@ -11,8 +11,9 @@ from chalicelib.log import log, log_defect
 from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
-from chalicelib.services import lane_runner
-from chalicelib.services.lane_runner import Done, Image, Lane, Run, Swept
+from chalicelib.services import stream_records
+from chalicelib.services.lane_runner import Done, Lane, Run, Swept
+from chalicelib.services.stream_records import Image
 from chalicelib.settings import settings
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
@@ -26,7 +27,7 @@ CHANNELS = (EMAIL, SMS)
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """Send the new messages among the stream's records; return the numbers of the records that must come again."""
     until = outside.current.elapsed() + SECONDS
-    _, failed = lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), outside.now(), until))
+    _, failed = stream_records.begin_each(records, lambda image: send_new(decode(Outbox, image), outside.now(), until))
     return failed
 
 

@@ -1,6 +1,5 @@
 """Lanes of work that is due, side by side, without tables."""
 
-import json
 import threading
 import time
 from collections import Counter
@@ -11,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import lane_runner
 from chalicelib.services.lane_runner import OPENS_AFTER, Done, Lane, Run, Swept
 from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
-from chalicelib.store.table import UnreadableError
 from tests.support.acquirers import LONG_AGO
 from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError
@@ -249,20 +246,3 @@ def test_what_ends_a_worker_reaches_the_caller(threads: int) -> None:
 
     assert lane.done < 50
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("sweep")]
-
-
-def test_of_records_only_those_that_meet_an_outage_come_again(capsys: pytest.CaptureFixture[str]) -> None:
-    errors = {"unreadable": UnreadableError("KeyError"), "outage": ServiceError(ErrorCode.STORE_UNAVAILABLE)}
-
-    def begin(image: lane_runner.Image) -> str:
-        if image["is"] in errors:
-            raise errors[image["is"]]
-        return str(image["is"])
-
-    records = list(enumerate(("first", "unreadable", "outage", "last")))
-    begun = lane_runner.begin_each([(str(number), {"is": name}) for number, name in records], begin)
-
-    assert begun == (["first", "last"], ["2"])
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(line["event"], line["number"]) for line in lines] == [("unreadable", "1"), ("outage", "2")]
-    assert lines[0]["reason"] == "KeyError"

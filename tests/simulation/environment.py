@@ -10,7 +10,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -177,15 +176,10 @@ def _post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, 
     return present.scenario.post(url, body, headers, seconds)
 
 
-def _threads(most: int, **_: Any) -> Threads:
-    return Threads(present.scenario.scheduler, most)
-
-
-def _workers(most: int) -> Executor:
+def _threads(most: int, *_: Any, **__: Any) -> Threads:
     task = present.scenario.scheduler.current
     is_of_payments = task is not None and PAYMENTS in task.name
-    is_without = most == 1 or (is_of_payments and not present.scenario.has_threads)
-    return lane_runner.CallersThread() if is_without else _threads(most)
+    return Threads(present.scenario.scheduler, 1 if is_of_payments and not present.scenario.has_threads else most)
 
 
 def _note(event: str, facts: Any) -> None:
@@ -247,7 +241,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (payer_records, "ThreadPoolExecutor", _threads),
         (payer_records, "bucket", lambda: present.scenario.files),
         (lane_runner, "memory", lambda: present.instance.lane_memory),
-        (lane_runner, "workers", _workers),
+        (lane_runner, "ThreadPoolExecutor", _threads),
         (secrets, "remembered", lambda: present.instance.secrets),
         (acquirers, "named", named),
         (log, "write", _note),

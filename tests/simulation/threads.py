@@ -23,7 +23,7 @@ class Work(Future[Any]):
 
 
 class Threads(Executor):
-    """As many threads as `most`, of the process that runs now."""
+    """As many threads as `most`, of the process that runs now. A single one is the task that has the work done."""
 
     def __init__(self, scheduler: Scheduler, most: int) -> None:
         self._scheduler, self._most = scheduler, most
@@ -35,6 +35,9 @@ class Threads(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Work:
         """Let a thread call a function, as soon as one is free."""
         work = Work(self)
+        if self._most == 1:
+            work.set_result(fn(*args, **kwargs))
+            return work
         self._waiting.append((work, lambda: fn(*args, **kwargs)))
         self._begin()
         return work
