@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.services import lane_runner
-from chalicelib.services.lane_runner import OPENS_AFTER, Done, Lane, Run, Swept
+from chalicelib.services import deliveries, lane_runner, outbox
+from chalicelib.services.lane_runner import LANES_AT_ONCE, OPENS_AFTER, Done, Lane, Run, Swept
+from chalicelib.settings import MAX_SWEEP_CONCURRENCY
 from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
 from tests.support.acquirers import LONG_AGO
@@ -246,3 +247,10 @@ def test_what_ends_a_worker_reaches_the_caller(threads: int) -> None:
 
     assert lane.done < 50
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("sweep")]
+
+
+def test_the_threads_of_all_lanes_are_fewer_than_lambda_allows() -> None:
+    of_webhooks = LANES_AT_ONCE * (1 + deliveries.THREADS)
+    of_acquirers = 3 * (1 + MAX_SWEEP_CONCURRENCY)  # two, and the lane without one
+
+    assert of_webhooks + of_acquirers + 2 * len(outbox.CHANNELS) < 1000
