@@ -67,7 +67,7 @@ class Lane:
     threads: int = 1
     spares: Callable[[str], bool] = lambda _: True  # by its name
     done: int = 0
-    left: Sequence[Due] = ()  # due, but not done
+    left: list[Due] = field(default_factory=list)  # due, but not done
     is_tried: bool = False  # a request was sent in this run
     is_unfinished: bool = False  # the time ran out
     _lock: Lock = field(default_factory=Lock)
@@ -137,8 +137,8 @@ class Run:
             seen |= {(entry.name, entry.since) for entry in due}
             with ThreadPoolExecutor(1 if lane.is_silent else lane.threads, THREAD_NAME) as pool:
                 results = list(pool.map(partial(self._attempt, until, lane), due))
-            lane.left = [entry for entry, done in zip(due, results, strict=True) if done is None or done.defect]
-            lane.is_unfinished = None in results and not lane.is_spared
+            lane.left += [entry for entry, done in zip(due, results, strict=True) if done is None or done.defect]
+            lane.is_unfinished |= None in results and not lane.is_spared
             if not (self._waits and new) or lane.is_spared or self._elapsed() + LOOK_EACH > until:
                 return
             outside.current.pause(LOOK_EACH)
