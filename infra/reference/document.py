@@ -85,7 +85,7 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
             "name": name,
             "in": "path",
             "required": True,
-            "description": texts[name],
+            "description": texts.get(name, f"The ID of the {name.removesuffix('Id')}."),
             "schema": {"type": "string"}
             if name in {"tranId", "eventId"}
             else {"type": "integer", "format": "int64", "minimum": 0},

@@ -21,6 +21,7 @@ import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.card import has_check_digit
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
@@ -29,8 +30,9 @@ from infra.local import mail_viewer
 from infra.operator import commands as operator
 from tests.support.cards import EXP, chip_data
 from tests.support.giving import typing
-from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.http import OWNER, SYSTEM, TILL, Reply, call, post
 from tests.support.intercepted_calls import broken, failing
+from tests.support.role_table import parts_of
 from tests.support.tills import a_till
 
 SUBMIT = "/api/v1/payment/submit"
@@ -103,21 +105,19 @@ def bodies(canary: Canary, amount: str) -> Iterator[dict[str, Any]]:
 
 
 def everywhere_else(stage: str, canary: Canary) -> None:
-    """The card where it does not belong: in the body of every other endpoint, as a card."""
+    """The card where it does not belong: in the body and the path of every other endpoint."""
     card = {
         "Card": {"CardDataInput": {"PAN": canary.pan, "CVV2": canary.cvv2, "EXP": EXP, "ReaderData": canary.track2}}
     }
-    reverse = {"TransactionID": "x", "ReverseMode": 2, "Amount": 1}
-    for login in (TILL, OWNER, SYSTEM):
-        for path in (
-            *("payment/reverse", "payment/reversecnp", "payment/prepare", "payment/GetLinkedCards"),
-            *("payment/listHistoryEx", "payment/listByDaysEx", "merchant/create", "merchant/1/update"),
-            *("merchant/1/pos/create", "merchant/1/pos/updatebulk", "merchant/1/pos/list", "terminal/create"),
-        ):
-            post(stage, f"/api/v1/{path}", {"BasicReverseTran": reverse, **card}, login)
-        post(stage, "/api/v1/user/login/session", card, None)
-        get(stage, f"/api/v1/payment/{canary.pan}", login)
-        get(stage, f"/api/v1/payment/statusPublic/{canary.pan}", login)
+    body = {"BasicReverseTran": {"TransactionID": "x", "ReverseMode": 2, "Amount": 1}, **card}
+    for endpoint in ENDPOINTS:
+        if endpoint.path == SUBMIT:
+            continue
+        for part in ("1", canary.pan):
+            path = endpoint.path.format(**dict.fromkeys(parts_of(endpoint), part))
+            for login in (TILL, OWNER, SYSTEM):
+                sent = None if endpoint.method == "GET" else body
+                call(stage, endpoint.method, path, sent, None if endpoint.public else login)
 
 
 def reversals_by_card(stage: str, own: Canary, other: Canary) -> Iterator[Reply]:

@@ -141,6 +141,19 @@ VALUES: dict[str, Any] = {
     "SelfService": "0",
     "Latitude": -33.92,
     "Longitude": 18.42,
+    "Password": PASSWORD,
+    "SecretKey": "a secret key of some length",
+    "Actions": [201, 301],
+    "Url": "https://shop.example/events",
+    "Types": ["payment.approved"],
+    "Day": "2026-03-14",
+    "From": "2026-03-01",
+    "To": "2026-03-31",
+    "Taxes.Code": "VAT15",
+    "TaxCode": "VAT15",
+    "Rate": 15,
+    "Barcode": "6001240100011",
+    "Price": "12.30",
 }
 
 
@@ -201,9 +214,6 @@ def agent_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
         "Name": "Till 1",
         "BranchID": merchant_id,
         "ClientID": merchant_id,
-        "Actions": [201, 301],
-        "Password": PASSWORD,
-        "SecretKey": "a secret key of some length",
     }
     return changed(complete(f"{MERCHANT}/pos/create", given), changes)
 

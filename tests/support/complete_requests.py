@@ -312,9 +312,7 @@ def manage(run: Run) -> None:
     run.look(f"{MERCHANT}/pos/{{posId}}/update", shop.post(f"{path}/update", builders.agent_update()))
     run.look(f"{MERCHANT}/pos/list", shop.post(f"{shop.path}/pos/list", {}))
     run.look(f"{MERCHANT}/terminal/list", shop.post(f"{shop.path}/terminal/list", {}))
-    taxed = {"Taxes.Code": "VAT15", "TaxCode": "VAT15", "Rate": 15}
-    given = {"Version": 0, **taxed, "Barcode": "6001240100011", "Price": "12.30", "CurrentAccountID": None}
-    price_list = builders.complete(f"{MERCHANT}/pricelist/update", given)
+    price_list = builders.complete(f"{MERCHANT}/pricelist/update", {"Version": 0, "CurrentAccountID": None})
     run.look(f"{MERCHANT}/pricelist/update", shop.post(f"{shop.path}/pricelist/update", price_list))
     run.look(f"{MERCHANT}/pricelist", http.get(shop.stage, f"{shop.path}/pricelist", shop.owner))
     item = {"Email": an_email(), "State": 1, "PrinterAndTaxSettings": {"PrinterID": 1}}

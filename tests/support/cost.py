@@ -27,6 +27,22 @@ def store_calls() -> Iterator[list[str]]:
 
 
 @contextmanager
+def written_tables() -> Iterator[list[str]]:
+    """Collect the tables of all writes in the block that took effect, by any thread."""
+    tables: list[str] = []
+
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        answer = client.call(operation, **parameters)
+        if operation in {"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"}:
+            writes = [write for one in parameters.get("TransactItems", ()) for write in one.values()] or [parameters]
+            tables.extend(write["TableName"].rpartition("-")[2] for write in writes)
+        return answer
+
+    with outside.given(client=through(call)):
+        yield tables
+
+
+@contextmanager
 def write_units() -> Iterator[list[tuple[str, float]]]:
     """Collect the table and the units of each write in the block, indexes included, by any thread."""
     with measure_capacity() as meter:

@@ -1,7 +1,9 @@
 """The contract's table of roles as HTTP requests: each endpoint, and the answer that each role gets."""
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -54,23 +56,34 @@ class World:
         paid: str = reply.body["TransactionID"]
         return paid
 
-    @property
+    @cached_property
     def webhook(self) -> int:
-        """Create a webhook of the merchant, and return its ID."""
+        """Create the webhook of the merchant, and return its ID."""
         administrator = an_account(Right.ADMINISTRATOR, merchant=self.home)
         path = f"/api/v1/merchant/{self.home.id}/webhook/create"
         reply = post(self.stage, path, a_webhook(), (administrator.email, administrator.key))
         created: int = reply.body["Webhook"]["ID"]
         return created
 
-    @property
+    @cached_property
     def event(self) -> str:
-        """Make an event of the merchant, and return its ID."""
+        """Make an event for the webhook, and return its ID."""
         administrator = an_account(Right.ADMINISTRATOR, merchant=self.home)
         path = f"/api/v1/merchant/{self.home.id}/webhook/{self.webhook}/test"
         reply = post(self.stage, path, {}, (administrator.email, administrator.key))
         made: str = reply.body["EventID"]
         return made
+
+
+# What each part of a path names: an object of the merchant `home`.
+PARTS: dict[str, Callable[[World], Any]] = {
+    "merchantId": lambda world: world.home.id,
+    "posId": lambda world: world.colleague.agent.id,
+    "terminalId": lambda world: world.colleague.agent.terminal_id,
+    "webhookId": lambda world: world.webhook,
+    "eventId": lambda world: world.event,
+    "tranId": lambda world: world.payment,
+}
 
 
 @dataclass(frozen=True)
@@ -80,12 +93,22 @@ class Row:
     endpoint: str
     body: Callable[[World], Any]
     answers: tuple[Answer, ...]
-    parts: Callable[[World], dict[str, Any]] = field(default=lambda _: {})
     what: str = ""
+    given: Callable[[World], dict[str, Any]] = field(default=lambda _: {})  # parts of the path, not as in PARTS
 
     @property
     def name(self) -> str:
         return f"{self.endpoint} {self.what}".strip()
+
+    def parts(self, world: World) -> dict[str, Any]:
+        """Return the parts of the path: they name the colleague's merchant and its objects."""
+        given = self.given(world)
+        return {name: given[name] if name in given else PARTS[name](world) for name in parts_of(endpoint_of(self))}
+
+
+def fixed(row: Row, parts: dict[str, Any], body: Any) -> Row:
+    """Return the row with this path and body at each request."""
+    return replace(row, given=lambda _: parts, body=lambda _: body)
 
 
 def _nothing(_: World) -> None:
@@ -98,16 +121,8 @@ def _new_agent(world: World) -> dict[str, Any]:
     return {"Name": "New", "Email": email, "Phone": "+27829876543", "BranchID": merchant_id, "ClientID": merchant_id}
 
 
-def _colleague(world: World) -> dict[str, Any]:
-    return {"merchantId": world.home.id, "posId": world.colleague.agent.id}
-
-
 def _itself(world: World) -> dict[str, Any]:
     return {"merchantId": world.caller.agent.client_id, "posId": world.caller.agent.id}
-
-
-def _home(world: World) -> dict[str, Any]:
-    return {"merchantId": world.home.id}
 
 
 def _reverse(mode: int) -> Callable[[World], dict[str, Any]]:
@@ -142,6 +157,7 @@ def _cards(world: World) -> dict[str, Any]:
 
 EVERYBODY = (OK,) * 6
 MANAGERS = (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, MERCHANT)
+OF_PAYMENT = (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION)
 WITH_MERCHANT = (ROLE_MAY_NOT, OK, OK, OK, OK, OK)
 
 ROWS = [
@@ -150,79 +166,60 @@ ROWS = [
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
-    Row("management_update_merchant", lambda _: merchant_update(), MANAGERS, _home),
-    Row("management_create_agent", _new_agent, MANAGERS, _home),
-    Row("management_get_agent", _nothing, MANAGERS, _colleague, "of a colleague"),
-    Row("management_get_agent", _nothing, (MERCHANT, OK, OK, OK, OK, OK), _itself, "of itself"),
-    Row("management_update_agent", lambda _: {"Name": "Other"}, MANAGERS, _colleague),
+    Row("management_update_merchant", lambda _: merchant_update(), MANAGERS),
+    Row("management_create_agent", _new_agent, MANAGERS),
+    Row("management_get_agent", _nothing, MANAGERS, "of a colleague"),
+    Row("management_get_agent", _nothing, (MERCHANT, OK, OK, OK, OK, OK), "of itself", _itself),
+    Row("management_update_agent", lambda _: {"Name": "Other"}, MANAGERS),
     Row(
-        "management_update_agents",
-        lambda world: {"PosBulk": [{"Email": world.colleague.email, "State": 1}]},
-        MANAGERS,
-        _home,
+        "management_update_agents", lambda world: {"PosBulk": [{"Email": world.colleague.email, "State": 1}]}, MANAGERS
     ),
-    Row("management_search_agents", lambda _: {}, MANAGERS, _home),
-    Row("terminals_list_page", lambda _: {}, MANAGERS, _home),
-    Row("management_get_price_list", _nothing, (*[OK] * 5, MERCHANT), _home),
-    Row("management_update_price_list", lambda _: {"Version": 0}, MANAGERS, _home),
-    Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),
-    Row("webhooks_list_webhooks", lambda _: {}, MANAGERS, _home),
-    Row("webhooks_update", lambda _: {"State": 0}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
-    Row("webhooks_delete", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
-    Row("webhooks_test", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
-    Row("webhooks_list_events", lambda _: {}, MANAGERS, _home),
-    Row("webhooks_resend_event", lambda _: {}, MANAGERS, lambda world: _home(world) | {"eventId": world.event}),
+    Row("management_search_agents", lambda _: {}, MANAGERS),
+    Row("terminals_list_page", lambda _: {}, MANAGERS),
+    Row("management_get_price_list", _nothing, (*[OK] * 5, MERCHANT)),
+    Row("management_update_price_list", lambda _: {"Version": 0}, MANAGERS),
+    Row("webhooks_create", lambda _: a_webhook(), MANAGERS),
+    Row("webhooks_list_webhooks", lambda _: {}, MANAGERS),
+    Row("webhooks_update", lambda _: {"State": 0}, MANAGERS),
+    Row("webhooks_delete", lambda _: {}, MANAGERS),
+    Row("webhooks_test", lambda _: {}, MANAGERS),
+    Row("webhooks_list_events", lambda _: {}, MANAGERS),
+    Row("webhooks_resend_event", lambda world: {"WebhookID": world.webhook}, MANAGERS),
     Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
     Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
-    Row(
-        "payments_get",
-        _nothing,
-        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
-        lambda world: {"tranId": world.payment},
-        "of a colleague",
-    ),
-    Row(
-        "payments_receipt",
-        _nothing,
-        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
-        lambda world: {"tranId": world.payment},
-        "of a colleague",
-    ),
-    Row(
-        "payments_send_receipt",
-        lambda _: {"Email": an_email()},
-        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
-        lambda world: {"tranId": world.payment},
-        "of a colleague",
-    ),
-    Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
+    Row("payments_get", _nothing, OF_PAYMENT, "of a colleague"),
+    Row("payments_receipt", _nothing, OF_PAYMENT, "of a colleague"),
+    Row("payments_send_receipt", lambda _: {"Email": an_email()}, OF_PAYMENT, "of a colleague"),
+    Row("payments_status_public", _nothing, EVERYBODY),
     Row("pages_health", _nothing, EVERYBODY),
-    Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"),
+    Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), "of a colleague"),
     Row(
         "payments_reverse_cnp",
         _reverse(5),
         (ELSEWHERE, ELSEWHERE, ROLE_MAY_NOT, ROLE_MAY_NOT, ELSEWHERE, TRANSACTION),
-        what="of a colleague",
+        "of a colleague",
     ),
-    Row("history_list_history", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("history_takings", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("history_takings", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("drawers_report", _drawer, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("drawers_report", lambda _: {"Float": 0}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("drawers_list_of_day", _takings, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="by account"),
+    Row("history_list_history", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "of a colleague"),
+    Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
+    Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "of a colleague"),
+    Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
+    Row("history_takings", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "of a colleague"),
+    Row("history_takings", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
+    Row("drawers_report", _drawer, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "of a colleague"),
+    Row("drawers_report", lambda _: {"Float": 0}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
+    Row("drawers_list_of_day", _takings, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "by account"),
     Row("drawers_list_of_day", lambda _: {}, (INVALID, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, OK)),
-    Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("history_export", _journal, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="a journal of a colleague"),
-    Row(
-        "accounts_list_cards", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"
-    ),
-    Row("accounts_list_cards", lambda _: {}, EVERYBODY, what="of itself"),
+    Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "of a colleague"),
+    Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
+    Row("history_export", _journal, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "a journal of a colleague"),
+    Row("accounts_list_cards", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "of a colleague"),
+    Row("accounts_list_cards", lambda _: {}, EVERYBODY, "of itself"),
     Row("payments_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
 ]
+
+
+def parts_of(endpoint: Endpoint) -> list[str]:
+    return re.findall(r"{(\w+)}", endpoint.path)
 
 
 def endpoint_of(row: Row) -> Endpoint:
