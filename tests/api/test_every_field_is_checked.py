@@ -14,7 +14,7 @@ from tests.support.complete_requests import EVERYTHING, Ids
 from tests.support.management import MANAGEMENT, a_request
 from tests.support.role_table import fixed, send
 from tests.support.spec_checks import Seen, documented, paths, put_at, steps
-from tests.support.specification import A, B, D, I, N, O, S
+from tests.support.specification import CONTEXT, A, B, D, I, N, O, S
 
 BULK = "/api/v1/merchant/{merchantId}/pos/updatebulk"
 REQUESTS = {path: spec_fields.REQUESTS[path] for path in (*MANAGEMENT, *EVERYTHING)}
@@ -51,7 +51,7 @@ NOT_AS_SENT = {"SecretKey", "Phone", "Version"}  # hidden, written in one way, c
 
 def shown(answer: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
     """Return the values in the answer's objects of the texts and whole numbers that were sent under the same name."""
-    plain = {name for name, value in body.items() if isinstance(value, str | int)} - NOT_AS_SENT
+    plain = {name for name, value in body.items() if isinstance(value, str | int)} - NOT_AS_SENT - set(CONTEXT)
     objects = [one for one in answer.values() if isinstance(one, dict)]
     return {name: value for one in objects for name, value in one.items() if name in plain}
 
