@@ -4,8 +4,7 @@ import re
 from decimal import Decimal
 from functools import cached_property
 
-from chalicelib.domain.counters import CounterKey
-from chalicelib.domain.history_entry import SEARCHED, HistoryEntry, folded
+from chalicelib.domain.history_entry import SEARCHED, CounterKey, HistoryEntry, folded
 from chalicelib.record import Record
 
 NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough for exact multiplication

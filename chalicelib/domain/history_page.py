@@ -9,8 +9,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TypeVar
 
-from chalicelib.domain.counters import DayCount
-from chalicelib.domain.history_entry import ORDER, HistoryEntry
+from chalicelib.domain.history_entry import ORDER, DayCount, HistoryEntry
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record

@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 
 from chalicelib.domain.answer_size import bytes_in_answer
-from chalicelib.domain.counters import CounterKey
+from chalicelib.domain.history_entry import CounterKey
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record

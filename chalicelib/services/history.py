@@ -8,8 +8,7 @@ from datetime import date, datetime, timedelta
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import Period, business_day, days_up_to, period_of
-from chalicelib.domain.counters import DayCount
-from chalicelib.domain.history_entry import HistoryEntry, entry_of
+from chalicelib.domain.history_entry import DayCount, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
     MAX_CANDIDATES,
@@ -26,7 +25,7 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.caller_check import Admitted, admit
-from chalicelib.store import agents, counters, history, merchants, transactions
+from chalicelib.store import agents, history, merchants, transactions
 from chalicelib.store.history import Stretch
 from chalicelib.store.table import Key, read
 
@@ -139,7 +138,7 @@ def _scope_of(transaction: Transaction) -> Scope:
 def counts_of(query: HistoryQuery) -> list[DayCount]:
     """Read the counts of the days in the query's period, of its agent or of all agents, with a query per month."""
     months = query.period.months
-    found = (counters.of_month(query.client_id, month, query.wanted.agent_id) for month in months)
+    found = (history.day_counts(query.client_id, month, query.wanted.agent_id) for month in months)
     return [one for counts in found for one in counts if one.day in query.period]
 
 
@@ -188,7 +187,7 @@ def _page_of_period(query: HistoryQuery) -> Page:
 def _hours_of(query: HistoryQuery, day: date) -> Mapping[int, int]:
     """Read the numbers of the query's transactions in the hours of a day."""
     added = Counter[int]()
-    for counter, counts in counters.of_hours(query.client_id, day, query.wanted.agent_id):
+    for counter, counts in history.hour_counts(query.client_id, day, query.wanted.agent_id):
         if query.wanted.takes(counter):
             added.update(counts)
     return added

@@ -5,9 +5,9 @@ from datetime import date, timedelta
 from functools import partial
 
 from chalicelib.domain.business_days import Period
-from chalicelib.domain.counters import MONEY, MOVED, counted_taxes
+from chalicelib.domain.history_entry import MONEY, MOVED, counted_taxes
 from chalicelib.domain.takings import Moved
-from chalicelib.store.counters import (
+from chalicelib.store.history import (
     TABLE,
     counter_at,
     counters_range,

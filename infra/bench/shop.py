@@ -22,7 +22,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction, receipt_number
-from chalicelib.store import counters, history, receipt_numbers, transactions
+from chalicelib.store import history, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name, value_of
 
@@ -160,7 +160,7 @@ def _items(
         for write in history.writes_for_new(transaction):
             if write.kind == "Put":
                 yield write.parameters["TableName"], write.parameters["Item"]
-        for one in counters.additions(transaction.client_id, entry_of(transaction)):
+        for one in history.additions(transaction.client_id, entry_of(transaction)):
             key = one.key.key["month"], one.key.key["at"]
             added[key].update(one.numbers)
             taxes[key].update({name: value_of(tax) for name, tax in one.taxes.items()})
@@ -173,7 +173,7 @@ def _counter_items(added: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey
         stored = _stored(list(group))
         for key, numbers in group.items():
             item = stored.get(key, _wire(key))
-            total = Counter(counters.numbers_in(item)) + numbers
+            total = Counter(history.numbers_in(item)) + numbers
             yield {**item, **taxes[key], **{name: value_of(number) for name, number in total.items()}}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
-from chalicelib.store import counters, history, receipt_numbers, sequences, transactions
+from chalicelib.store import history, receipt_numbers, sequences, transactions
 from chalicelib.store.table import (
     BATCH,
     AlreadyExistsError,
@@ -155,7 +155,7 @@ def differing_counters(month: str) -> list[tuple[str, Item, Item | None]]:
 
     Each has its name, its item as it should be, and its item as it was read before the transactions.
     """
-    spans = [range_of_prefix(HISTORY, ("month", month), "at", one) for one in (counters.DAYS, counters.HOURS)]
+    spans = [range_of_prefix(HISTORY, ("month", month), "at", one) for one in (history.DAYS, history.HOURS)]
     stored = {items.name_of(HISTORY, item): item for span in spans for item in items_of(span)}
     counted = _counted(month)
     found = [(name, counted.get(name, {}), stored.get(name)) for name in sorted(counted.keys() | stored.keys())]
@@ -170,7 +170,7 @@ def _counted(month: str) -> dict[str, Item]:
     ids = sorted({_transaction_of(item) for item in entries})
     for start in range(0, len(ids), BATCH):
         records = read_all([transactions.key(one) for one in ids[start : start + BATCH]], for_list=True)
-        additions = (added for one in records if one for added in counters.additions(one.client_id, entry_of(one)))
+        additions = (added for one in records if one for added in history.additions(one.client_id, entry_of(one)))
         for added in (one for one in additions if one.key.key["month"] == month):
             name = items.name_of(HISTORY, added.key.wire())
             numbers[name].update(added.numbers)

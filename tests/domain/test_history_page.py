@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.counters import DayCount
-from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.history_entry import DayCount, entry_of
 from chalicelib.domain.history_page import (
     PAGE_SIZE,
     TimeRange,

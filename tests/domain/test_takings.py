@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from chalicelib.domain import takings
-from chalicelib.domain.counters import CounterKey
+from chalicelib.domain.history_entry import CounterKey
 from chalicelib.domain.takings import Moved, check_size, takings_of
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.errors import ErrorCode, ServiceError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain import books as domain
 from chalicelib.domain.books import BookEntry, entries_of
-from chalicelib.domain.counters import CounterKey
+from chalicelib.domain.history_entry import CounterKey
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.takings import Moved
 from chalicelib.domain.taxes import TaxAmount

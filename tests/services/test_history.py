@@ -20,7 +20,7 @@ from chalicelib.domain.transaction import Purchase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history as lists
-from chalicelib.store import agents, counters, history, transactions
+from chalicelib.store import agents, history, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
@@ -185,7 +185,7 @@ def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None
 
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
-    by_day, _ = counters.additions(books.merchant.id, entry_of(books.kept[0]))
+    by_day, _ = history.additions(books.merchant.id, entry_of(books.kept[0]))
     commit(update(by_day.key, "ADD #n09 :many", {"many": 50_000}))
 
     with store_calls() as calls, pytest.raises(ServiceError) as error:
@@ -270,13 +270,13 @@ def test_what_a_search_finds_adds_nothing_to_the_cost_of_a_payment(dynamodb_loca
 def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dynamodb_local: str) -> None:
     del dynamodb_local
     books = a_merchant_with_agents()
-    counted = counters.additions(books.merchant.id, entry_of(paid(books, books.agents[0], NOW, amount_minor=10**12)))
+    counted = history.additions(books.merchant.id, entry_of(paid(books, books.agents[0], NOW, amount_minor=10**12)))
     for one, times in zip(counted, (range(1, 32), range(24)), strict=True):
         busiest = {"n": 10**6, "k": 10**6, "m": 10**14 - 1}
         numbers = {f"{letter}{time:02d}": number for letter, number in busiest.items() for time in times}
         write_one(update(one.key, "SET " + ", ".join(f"#{name} = :{name}" for name in numbers), numbers))
 
-    assert units(*map(counters.add, counted)) == 4
+    assert units(*map(history.add, counted)) == 4
 
 
 def test_taxes_add_nothing_to_the_cost_of_the_first_payments_of_a_month(dynamodb_local: str) -> None:
@@ -343,8 +343,8 @@ def test_a_total_that_counts_too_much_shows_what_there_is(exact_engine: str) -> 
     del exact_engine
     books = a_merchant_with_agents(count=2)
     kept = [books.record(paid(books, books.agents[number % 2], NOW - number * HOUR)) for number in range(4)]
-    by_day, _ = counters.additions(books.merchant.id, entry_of(kept[0]))
-    write_one(counters.add(by_day))
+    by_day, _ = history.additions(books.merchant.id, entry_of(kept[0]))
+    write_one(history.add(by_day))
 
     page = books.ask(NOW, {})
 

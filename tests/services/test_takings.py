@@ -23,7 +23,7 @@ from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.takings import report
 from chalicelib.store import receipt_numbers, transactions
-from chalicelib.store.counters import DAYS, HOURS, counters_range
+from chalicelib.store.history import DAYS, HOURS, counters_range
 from chalicelib.store.table import items_of, put_new, write_one
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild import differing_counters

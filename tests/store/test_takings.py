@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.counters import tax_key
-from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.history_entry import entry_of, tax_key
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
@@ -20,7 +19,7 @@ from chalicelib.domain.price_list import Tax
 from chalicelib.domain.takings import Moved, takings_of
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import AgentSnapshot, Transaction
-from chalicelib.store import counters
+from chalicelib.store import history
 from chalicelib.store.table import Item, value_of
 from chalicelib.store.takings import moved_in_hours, moved_on_days
 from tests.support.ledger import sums_of
@@ -54,7 +53,7 @@ def counted(many: list[Transaction], *, by_hour: bool) -> Iterator[Moved]:
     added: dict[str, Counter[str]] = defaultdict(Counter)
     items: dict[str, Item] = defaultdict(dict)
     for entry in map(entry_of, many):
-        one = counters.additions(7, entry)[by_hour]
+        one = history.additions(7, entry)[by_hour]
         at = one.key.key["at"]
         added[at].update(one.numbers)
         numbers = {name: value_of(number) for name, number in added[at].items()}
@@ -116,7 +115,7 @@ BUSIEST = {"n": 86_399, "k": 86_399, "m": 10**14 - 1}
 
 
 def test_counters_of_a_till_that_is_busy_to_the_last_minute_are_below_a_kilobyte() -> None:
-    by_day, by_hour = counters.additions(10**9, entry_of(busy(1)))
+    by_day, by_hour = history.additions(10**9, entry_of(busy(1)))
     month = {f"{letter}{day:02d}": number for letter, number in BUSIEST.items() for day in range(1, 32)}
     day = {f"{letter}{hour:02d}": number for letter, number in BUSIEST.items() for hour in range(24)}
 
@@ -128,7 +127,7 @@ def test_counters_of_a_till_that_is_busy_to_the_last_minute_are_below_a_kilobyte
 
 def test_a_tax_adds_a_kilobyte_at_most_to_the_counters_of_a_till() -> None:
     taxes = (TaxAmount("VAT", "VAT", Decimal(15), 1230, 160),)
-    names = [name for name in counters.additions(7, entry_of(busy(1230, taxes)))[0].numbers if len(name) > 3]
+    names = [name for name in history.additions(7, entry_of(busy(1230, taxes)))[0].numbers if len(name) > 3]
     month = {f"{name[0]}{day:02d}{name[3:]}": 9_999_999 for name in names for day in range(1, 32)}
 
     assert (len(month), size({}, month)) == (62, 992)
@@ -136,9 +135,9 @@ def test_a_tax_adds_a_kilobyte_at_most_to_the_counters_of_a_till() -> None:
 
 def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
     taxes = (TaxAmount("VAT", "VAT", Decimal(15), 1230, 160), TaxAmount("ZERO", "None", Decimal(0), 500, 0))
-    paid = counters.additions(7, entry_of(busy(1230, taxes)))
+    paid = history.additions(7, entry_of(busy(1230, taxes)))
     facts = {"original_id": "A", "original_mode": 2, "phase": Phase.REVERSAL_APPROVED}
-    given_back = counters.additions(7, entry_of(a_payment(created_at=MONTH, gmt=0, **facts)))
+    given_back = history.additions(7, entry_of(a_payment(created_at=MONTH, gmt=0, **facts)))
 
     vat, zero = (key for key, tax in sorted(paid[0].taxes.items(), key=lambda one: one[1].code == "ZERO"))
     assert [one.numbers for one in paid] == [
@@ -146,7 +145,7 @@ def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
         for at in ("31", "23")
     ]
     assert [one.numbers for one in given_back] == [{f"n{at}": 1, f"k{at}": 1, f"m{at}": 1230} for at in ("01", "00")]
-    later = counters.additions(7, entry_of(busy(1230)), is_new=False)
+    later = history.additions(7, entry_of(busy(1230)), is_new=False)
     assert [one.numbers for one in later] == [{"k31": 1, "m31": 1230}, {"k23": 1, "m23": 1230}]
 
 
@@ -154,7 +153,7 @@ def test_a_payment_that_took_no_money_adds_none_and_no_tax() -> None:
     taxes = (TaxAmount("VAT", "VAT", Decimal(15), 1230, 160),)
     declined = entry_of(a_payment(phase=Phase.DECLINED, created_at=MONTH, gmt=0, tax_amounts=taxes))
 
-    assert [(one.numbers, one.taxes) for one in counters.additions(7, declined)] == [({"n01": 1}, {}), ({"n00": 1}, {})]
+    assert [(one.numbers, one.taxes) for one in history.additions(7, declined)] == [({"n01": 1}, {}), ({"n00": 1}, {})]
 
 
 @pytest.mark.parametrize("other", [{"code": "VAT2"}, {"name": "Tax"}, {"rate": Decimal("15.5")}], ids=str)
@@ -167,9 +166,9 @@ def test_a_tax_of_another_code_name_or_rate_has_another_key(other: dict[str, Any
 
 def test_the_totals_of_an_agent_are_not_those_of_a_longer_id() -> None:
     own, other = (
-        counters.additions(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))[0]
+        history.additions(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))[0]
         for agent_id in (1, 10)
     )
 
-    assert own.key.key["at"].startswith(counters.days_prefix(1))
-    assert not other.key.key["at"].startswith(counters.days_prefix(1))
+    assert own.key.key["at"].startswith(history.days_prefix(1))
+    assert not other.key.key["at"].startswith(history.days_prefix(1))

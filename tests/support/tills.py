@@ -25,7 +25,7 @@ from chalicelib.schemas.base import validated
 from chalicelib.schemas.payments import SendReceipt, SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import linked_cards, payments, receipts, reversals
-from chalicelib.store import counters, due_index, transactions
+from chalicelib.store import due_index, history, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import a_card
@@ -102,7 +102,7 @@ class Till:
     def counted(self, now: datetime = NOW) -> tuple[int, int]:
         """Return the number of transactions the month's counters count, and the money they took."""
         month = f"{now + timedelta(hours=self.merchant.gmt):%Y-%m}"
-        tallies = counters.of_month(self.merchant.id, month, self.agent.id)
+        tallies = history.day_counts(self.merchant.id, month, self.agent.id)
         return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)
 
 

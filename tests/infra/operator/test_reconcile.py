@@ -13,7 +13,7 @@ from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.settings import settings
-from chalicelib.store import counters, history, merchants, sequences, transactions
+from chalicelib.store import history, merchants, sequences, transactions
 from chalicelib.store.table import update, write_one
 from infra.operator import commands as operator
 from infra.operator import reconcile as operator_reconcile
@@ -252,7 +252,7 @@ def test_a_day_of_more_transactions_than_are_read_at_once_is_read_whole(
 
 def test_a_total_that_went_wrong_hides_no_transaction(acquirer: str, shop: dict[str, Any]) -> None:
     purchase = kept(a_purchase(**shop))
-    by_day, _ = counters.additions(purchase.client_id, entry_of(purchase))
+    by_day, _ = history.additions(purchase.client_id, entry_of(purchase))
     write_one(update(by_day.key, "SET #n14 = :n", {"n": 0}))
 
     assert [one.id for one in books_of(acquirer, DAY)] == [purchase.id]
