@@ -5,37 +5,28 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from chalicelib.domain.agent import Agent, MobileSettings, PrinterSettings
-from chalicelib.domain.kinds import DEFAULT_FEATURES, KINDS, Features, InputType
+from chalicelib.domain.kinds import KINDS, Features, InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
+from chalicelib.domain.permissions import is_enabled, layers_of
 from chalicelib.record import Record
 
 S = TypeVar("S", Features, MobileSettings, PrinterSettings)
 
 NO_FEATURES = Features()
-DEFAULTS = MobileSettings(
-    features=DEFAULT_FEATURES,
-    allow_linked_cards=1,
-    allow_credit_voucher_reverses=0,
-    service_pay_dashboard=False,
-    mobile_app_password_store=False,
-    barcode_scanner=False,
-)
 
 
 def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> MobileSettings:
     """Return the settings in force for an agent: every feature, and every setting with a default, has a value.
 
-    If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force. In the
-    result `inherited` means that no feature in force is the agent's own. Credit vouchers are never allowed, because
-    they are not supported. BarcodeScanner is a setting, and the features show it.
+    In the result `inherited` means that no feature in force is the agent's own. Credit vouchers are never allowed,
+    because they are not supported. BarcodeScanner is a setting, and the features show it.
     """
+    settings, of_features = layers_of(agent, merchant)
     own = (agent and agent.features) or NO_FEATURES
-    above = replace((merchant and merchant.features) or NO_FEATURES, inherited=None)
     inherits = own.inherited is True or replace(own, inherited=None) == NO_FEATURES
-    layers = (above, DEFAULT_FEATURES) if inherits else (own, above, DEFAULT_FEATURES)
-    in_force = _first_set(*(layer for layer in (agent, merchant) if layer), DEFAULTS)
-    features = replace(_first_set(*layers), inherited=inherits, barcode_scanner=in_force.barcode_scanner)
+    in_force = _first_set(*settings)
+    features = replace(_first_set(*of_features), inherited=inherits, barcode_scanner=in_force.barcode_scanner)
     return replace(in_force, features=features, allow_credit_voucher_reverses=0)
 
 
@@ -87,27 +78,18 @@ class AccountConfiguration(Account):
 
 
 def payment_options(
-    effective: MobileSettings, card_acquirer: Callable[[InputType], tuple[str, str] | None]
+    agent: MobileSettings | None,
+    merchant: MobileSettings | None,
+    card_acquirer: Callable[[InputType], tuple[str, str] | None],
 ) -> tuple[PaymentOption, ...]:
-    """Return one option for each kind of payment that is enabled.
+    """Return one option for each kind of payment that is enabled for an agent.
 
-    `effective` are the settings in force. `card_acquirer` returns the code and name of the stage's card acquirer for a
-    kind of payment, if there is one. A kind without an acquirer has its own name instead.
+    `card_acquirer` returns the code and name of the stage's card acquirer for a kind of payment, if there is one. A
+    kind without an acquirer has its own name instead.
     """
     return tuple(
         PaymentOption(input_type, *acquirer)
         for input_type, kind in sorted(KINDS.items())
-        if is_enabled(kind.feature, effective)
+        if is_enabled(kind.feature, agent, merchant)
         and (acquirer := (kind.acquirer, kind.name) if kind.acquirer else card_acquirer(input_type))
     )
-
-
-def is_enabled(feature: str, effective: MobileSettings) -> bool:
-    """Return whether the feature or setting of a kind of payment is on."""
-    owner = effective.features if hasattr(effective.features, feature) else effective
-    return bool(getattr(owner, feature))
-
-
-def may_be_remembered(agent: Agent, merchant: Merchant | None) -> bool:
-    """Return whether the agent may have remembered sessions: its feature AutoLogin is on."""
-    return is_enabled("auto_login", effective(agent.mobile_settings, merchant.mobile_settings if merchant else None))

@@ -17,10 +17,10 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
-from chalicelib.domain.effective_settings import effective, is_enabled
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType
 from chalicelib.domain.languages import language_of
 from chalicelib.domain.merchant import Merchant, snapshot_of
+from chalicelib.domain.permissions import is_enabled
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
 from chalicelib.domain.terminal import Terminal
@@ -131,9 +131,8 @@ def _card_of(order: PaymentOrder) -> str:
 
 def features_off(order: PaymentOrder, agent: Agent, merchant: Merchant) -> list[str]:
     """Return the features that the payment needs and the agent lacks."""
-    in_force = effective(agent.mobile_settings, merchant.mobile_settings)
     needed = [KINDS[order.input_type].feature, *(["offline"] if order.offline else [])]
-    return [feature for feature in needed if not is_enabled(feature, in_force)]
+    return [one for one in needed if not is_enabled(one, agent.mobile_settings, merchant.mobile_settings)]
 
 
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Permissions: the only place that decides the rights of an agent, by the contract's table of roles.
+"""Permissions: the only place that decides what an agent may do, by the contract's table of roles and its features.
 
 An object of another merchant gets the error for a missing object. An object of the agent's own merchant gets
 ROLE_MAY_NOT.
@@ -6,7 +6,9 @@ ROLE_MAY_NOT.
 
 from enum import IntEnum
 
-from chalicelib.domain.agent import Agent
+from chalicelib.domain.agent import Agent, MobileSettings
+from chalicelib.domain.kinds import DEFAULT_FEATURES, FEATURES, Features
+from chalicelib.domain.merchant import Merchant
 from chalicelib.errors import ErrorCode, ServiceError
 
 
@@ -138,3 +140,37 @@ def _check_same_merchant(agent: Agent, client_id: int, missing: ErrorCode) -> No
 def _check_allowed(allowed: bool) -> None:  # noqa: FBT001  each call reads as a sentence
     if not allowed:
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
+
+
+DEFAULTS = MobileSettings(
+    features=DEFAULT_FEATURES,
+    allow_linked_cards=1,
+    allow_credit_voucher_reverses=0,
+    service_pay_dashboard=False,
+    mobile_app_password_store=False,
+    barcode_scanner=False,
+)
+
+
+def layers_of(
+    agent: MobileSettings | None, merchant: MobileSettings | None
+) -> tuple[list[MobileSettings], list[Features]]:
+    """Return the settings and the features that apply to an agent. Of each, the first that sets a value decides.
+
+    If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force.
+    """
+    settings = [one for one in (agent, merchant, DEFAULTS) if one]
+    ignored = agent if agent and agent.features and agent.features.inherited else None
+    return settings, [one.features for one in settings if one.features and one is not ignored]
+
+
+def is_enabled(feature: str, agent: MobileSettings | None, merchant: MobileSettings | None) -> bool:
+    """Return whether a feature, or the setting of a kind of payment, is on for an agent with these settings."""
+    settings, features = layers_of(agent, merchant)
+    values = (getattr(layer, feature) for layer in (features if feature in FEATURES else settings))
+    return bool(next(value for value in values if value is not None))
+
+
+def may_be_remembered(agent: Agent, merchant: Merchant | None) -> bool:
+    """Return whether the agent may have remembered sessions: its feature AutoLogin is on."""
+    return is_enabled("auto_login", agent.mobile_settings, merchant.mobile_settings if merchant else None)

@@ -4,7 +4,7 @@ import math
 from datetime import datetime, timedelta
 
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.effective_settings import Account, AccountConfiguration, effective, payment_options
+from chalicelib.domain.effective_settings import Account, AccountConfiguration, payment_options
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
@@ -24,8 +24,7 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     admitted = admit(caller, *_terminal_keys(caller), current_account_id=current_account_id)
     agent, merchant = admitted.agent, admitted.merchant
 
-    in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
-    options = payment_options(in_force, _card_acquirer) if merchant else ()
+    options = payment_options(agent.mobile_settings, merchant.mobile_settings, _card_acquirer) if merchant else ()
     products = tuple(settings().partners) if merchant else ()
     currency = _currency_taken(admitted, merchant)
 

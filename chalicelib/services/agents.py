@@ -11,7 +11,7 @@ from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
-from chalicelib.domain.effective_settings import may_be_remembered, merge_settings
+from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -67,7 +67,7 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
-    sessions = sessions_store.remembered(agent, now) if may_be_remembered(agent, merchant) else []
+    sessions = sessions_store.remembered(agent, now) if permissions.may_be_remembered(agent, merchant) else []
     shows_key = permissions.can_see_secret_key(admitted.agent, by_session=caller.session is not None)
     secret_key = secret_key_of(agent) if shows_key else None
     return replace(_profile(agent, merchant), secret_key=secret_key, sessions=tuple(sessions))

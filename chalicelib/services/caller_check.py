@@ -5,7 +5,6 @@ from typing import Any, TypeVar
 from chalicelib import outside
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
-from chalicelib.domain.effective_settings import may_be_remembered
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -65,7 +64,7 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     _check_agent(agent, caller)
     if caller.client_id != NO_CLIENT:
         _check_merchant(merchant)
-    if session is not None and session.remembered_for and not may_be_remembered(agent, merchant):
+    if session is not None and session.remembered_for and not permissions.may_be_remembered(agent, merchant):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     if current_account_id not in (None, caller.agent_id):
         raise ServiceError(ErrorCode.NOT_THE_CALLER)

@@ -3,8 +3,8 @@
 import uuid
 from datetime import datetime
 
+from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.effective_settings import may_be_remembered
 from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import device_of, new_session, remember
@@ -31,7 +31,7 @@ def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "")
 
     session_id = Secret(str(uuid.uuid4()))
     session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
-    if body.remember and may_be_remembered(admitted.agent, admitted.merchant):
+    if body.remember and permissions.may_be_remembered(admitted.agent, admitted.merchant):
         session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
 
     store.create(session)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.agent import MobileSettings, PrinterSettings
 from chalicelib.domain.effective_settings import (
-    DEFAULTS,
     PaymentOption,
     effective,
     effective_printer,
@@ -14,6 +13,7 @@ from chalicelib.domain.effective_settings import (
     payment_options,
 )
 from chalicelib.domain.kinds import DEFAULT_FEATURES, Features, InputType
+from chalicelib.domain.permissions import DEFAULTS
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name not in {"inherited", "barcode_scanner"}]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
@@ -164,13 +164,13 @@ def _with(feature: str) -> MobileSettings:
     ],
 )
 def test_each_enabled_kind_is_an_option_under_its_input_type(feature: str, options: list[PaymentOption]) -> None:
-    assert list(payment_options(_with(feature), lambda _: SANDBOX)) == options
+    assert list(payment_options(_with(feature), None, lambda _: SANDBOX)) == options
 
 
 def test_nothing_enabled_is_no_option() -> None:
-    assert payment_options(NOTHING, lambda _: SANDBOX) == ()
+    assert payment_options(NOTHING, None, lambda _: SANDBOX) == ()
 
 
 @pytest.mark.parametrize("feature", ["accept_cards", "allow_linked_cards"])
 def test_a_stage_without_a_card_acquirer_offers_no_cards(feature: str) -> None:
-    assert payment_options(_with(feature), lambda _: None) == ()
+    assert payment_options(_with(feature), None, lambda _: None) == ()
