@@ -28,31 +28,6 @@ class Manager(Record):
     phone: str
 
 
-class MerchantSnapshot(Record):
-    """The merchant at the time of a transaction: later changes of the merchant do not change the receipt."""
-
-    name: str
-    address: str
-    phone: str
-    tax_id: str | None = None
-    mid: str | None = None  # the terminal's
-    logo_key: str | None = None
-
-    @property
-    def tax_number(self) -> str | None:
-        """Return its tax number, None for a text such as a dash."""
-        return self.tax_id if _says_something(self.tax_id) else None
-
-    @property
-    def can_invoice(self) -> bool:
-        """Return whether it has all that a tax invoice says of the seller: a name, an address and a tax number."""
-        return all(map(_says_something, (self.name, self.address, self.tax_id)))
-
-
-def _says_something(text: str | None) -> bool:
-    return any(map(str.isalnum, text or ""))
-
-
 class Merchant(Record):
     """A stored merchant. `gmt` is its time zone in hours, fixed at creation; its business days are in that zone."""
 
@@ -99,22 +74,6 @@ class Merchant(Record):
 
     price_list_version: int = 0  # of its price list; 0: it has none
     taxes: tuple[Tax, ...] = ()  # of its price list
-
-    def makes_events(self, now: datetime) -> bool:
-        """Return whether a transaction that begins now makes events."""
-        return self.events_until is not None and now < self.events_until
-
-
-def snapshot_of(merchant: Merchant, mid: str | None) -> MerchantSnapshot:
-    """Return the merchant's facts for receipts; `mid` is the merchant identifier of the terminal."""
-    return MerchantSnapshot(
-        name=merchant.name,
-        address=merchant.address_de_jure or merchant.address_de_facto,
-        phone=merchant.phone,
-        tax_id=merchant.tax_id,
-        mid=mid,
-        logo_key=merchant.avatar_key,
-    )
 
 
 class MerchantProfile(Record):

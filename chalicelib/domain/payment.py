@@ -19,7 +19,7 @@ from chalicelib.domain.business_days import business_day, end_of_day, instant_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType
 from chalicelib.domain.languages import language_of
-from chalicelib.domain.merchant import Merchant, snapshot_of
+from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import is_enabled
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
@@ -37,7 +37,9 @@ from chalicelib.domain.transaction import (
     Transaction,
     Warned,
     price_of,
+    snapshot_of,
     sums_of,
+    wants_events,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.record import Record
@@ -216,7 +218,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "merchant": snapshot_of(merchant, terminal.back_retailer_id),
         "completion": Completion(single_step=order.single_step),
         "warnings": order.warnings,
-        "makes_events": merchant.makes_events(now) or None,
+        "makes_events": wants_events(merchant, now) or None,
     }
     begun = Transaction(**{**facts, **decided})
     check_size(begun)

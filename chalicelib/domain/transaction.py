@@ -1,7 +1,8 @@
 """A transaction: the stored payment or reversal, and the records that it is made of.
 
-These records are: the snapshots of agent and terminal, purchases and their sums, card, receipt, the acquirer's result,
-reversals and original, the facts for a host without inquiries, the mark of an erasure, and receipt numbers.
+These records are: the snapshots of agent, merchant and terminal, purchases and their sums, card, receipt, the
+acquirer's result, reversals and original, the facts for a host without inquiries, the mark of an erasure, and receipt
+numbers.
 The kinds of payment are in `kinds`, the phases in `phases`.
 """
 
@@ -16,7 +17,7 @@ from enum import StrEnum
 from chalicelib.domain.business_days import ZONE
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.languages import ENGLISH
-from chalicelib.domain.merchant import MerchantSnapshot
+from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
@@ -118,6 +119,48 @@ class AgentSnapshot(Record):
     email: str
     name: str
     phone: str
+
+
+class MerchantSnapshot(Record):
+    """The merchant at the time of a transaction: later changes of the merchant do not change the receipt."""
+
+    name: str
+    address: str
+    phone: str
+    tax_id: str | None = None
+    mid: str | None = None  # the terminal's
+    logo_key: str | None = None
+
+    @property
+    def tax_number(self) -> str | None:
+        """Return its tax number, None for a text such as a dash."""
+        return self.tax_id if _says_something(self.tax_id) else None
+
+    @property
+    def can_invoice(self) -> bool:
+        """Return whether it has all that a tax invoice says of the seller: a name, an address and a tax number."""
+        return all(map(_says_something, (self.name, self.address, self.tax_id)))
+
+
+def _says_something(text: str | None) -> bool:
+    return any(map(str.isalnum, text or ""))
+
+
+def snapshot_of(merchant: Merchant, mid: str | None) -> MerchantSnapshot:
+    """Return the merchant's facts for receipts; `mid` is the merchant identifier of the terminal."""
+    return MerchantSnapshot(
+        name=merchant.name,
+        address=merchant.address_de_jure or merchant.address_de_facto,
+        phone=merchant.phone,
+        tax_id=merchant.tax_id,
+        mid=mid,
+        logo_key=merchant.avatar_key,
+    )
+
+
+def wants_events(merchant: Merchant, now: datetime) -> bool:
+    """Return whether a merchant wants events of a transaction that begins now."""
+    return merchant.events_until is not None and now < merchant.events_until
 
 
 class CardDetails(Record):

@@ -14,7 +14,7 @@ from chalicelib.domain.guid import is_guid
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import CheckedCard, check_card
 from chalicelib.domain.reversibility import CANCELS, known_mode
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import Transaction, wants_events
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
@@ -174,7 +174,7 @@ def _facts_of_merchant(original: Transaction, loaded: Admitted, now: datetime) -
     merchant = loaded.merchant_of(original.client_id)
     if merchant is None:
         return None, ""
-    return merchant.makes_events(now) or None, merchant.country_code
+    return wants_events(merchant, now) or None, merchant.country_code
 
 
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:

@@ -17,11 +17,11 @@ from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.business_days import business_day, end_of_day
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.kinds import InputType
-from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
+from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction, receipt_number
+from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction, receipt_number, snapshot_of
 from chalicelib.store import history, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name, value_of

@@ -8,6 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib.domain.transaction import wants_events
 from chalicelib.store import audit, merchants, webhooks
 from infra.stack.resources import STACK
 from tests.support import http
@@ -181,7 +182,7 @@ def test_a_deletion_makes_room_for_another_webhook(shop: Shop) -> None:
 
     assert sorted(reply.status for reply in replies) == [200] * 5 + [404] * 5
     merchant = stored_record(merchants.key(shop.id))
-    assert (merchant.webhooks, merchant.makes_events(datetime.now(UTC))) == (0, False)
+    assert (merchant.webhooks, wants_events(merchant, datetime.now(UTC))) == (0, False)
     assert [create(shop).status for _ in range(5)] == [200] * 5
 
 

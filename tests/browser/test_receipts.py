@@ -8,11 +8,10 @@ from playwright.sync_api import Browser, Page
 
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.languages import LANGUAGES
-from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import CardDetails, EmvData, Purchase, Taxes
+from chalicelib.domain.transaction import CardDetails, EmvData, MerchantSnapshot, Purchase, Taxes
 from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from tests.browser.conftest import Visit

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.languages import ENGLISH, LANGUAGES, language_of
-from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import CardDetails, EmvData, Purchase, Taxes, Transaction
+from chalicelib.domain.transaction import CardDetails, EmvData, Purchase, Taxes, Transaction, snapshot_of
 from chalicelib.receipts.content import FOLDER, has_receipt, receipt_of, words_of
 from chalicelib.receipts.html import STYLES, as_html
 from chalicelib.receipts.text_and_sms import PLAIN, WIDTH, as_sms, as_text

@@ -7,6 +7,7 @@ import pytest
 from chalicelib.domain import deliveries, webhooks
 from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import wants_events
 from tests.support.builders import a_merchant
 from tests.support.events import a_hook
 from tests.support.transactions import NOW
@@ -78,8 +79,8 @@ def test_a_receiver_that_is_gone_is_switched_off() -> None:
     ("until", "expected"),
     [(None, False), (webhooks.ALWAYS, True), (NOW, False), (NOW + timedelta(microseconds=1), True)],
 )
-def test_a_merchant_makes_events_while_a_webhook_is_on_and_some_days_longer(until: object, expected: bool) -> None:  # noqa: FBT001  a column of the table
-    assert a_merchant(events_until=until).makes_events(NOW) is expected
+def test_a_merchant_wants_events_while_a_webhook_is_on_and_some_days_longer(until: object, expected: bool) -> None:  # noqa: FBT001  a column of the table
+    assert wants_events(a_merchant(events_until=until), NOW) is expected
 
 
 def test_events_last_for_days_after_the_last_webhook_was_switched_off() -> None:

@@ -12,10 +12,9 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.domain import message_limits as limits
-from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import ReceiptAddresses, Transaction
+from chalicelib.domain.transaction import ReceiptAddresses, Transaction, snapshot_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms

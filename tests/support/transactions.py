@@ -8,11 +8,10 @@ from typing import Any
 
 from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.kinds import InputType
-from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, MerchantSnapshot, Particulars, Result, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)
