@@ -26,8 +26,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store import aws_retries
-from chalicelib.store.aws_retries import with_retries
+from chalicelib.store import retries
+from chalicelib.store.retries import with_retries
 from chalicelib.store.table import MALFORMED, UnreadableError
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
@@ -68,7 +68,7 @@ class Remembered:
 
     def _call_early(self) -> None:
         try:
-            with aws_retries.limit_lost_time(aws_retries.HURRIED.longest):
+            with retries.limit_lost_time(retries.HURRIED.longest):
                 self._renew()
         except Exception as failure:  # noqa: BLE001  the first request meets the failure again and reports it
             log("secret_not_fetched_early", error=type(failure).__name__)
@@ -78,7 +78,7 @@ class Remembered:
         early, self._early = self._early, None
         if early and self._result is None:
             began = outside.current.elapsed()
-            early.join(aws_retries.HURRIED_SECRET.longest)
+            early.join(retries.HURRIED_SECRET.longest)
             if self._result is None:
                 _spend_since(began)
 
@@ -95,7 +95,7 @@ class Remembered:
 
 def _spend_since(began: float) -> None:
     """Count a wait for the secret as lost time, at most the planned wait: its excess must not prevent a call."""
-    aws_retries.spend(min(outside.current.elapsed() - began, aws_retries.HURRIED_SECRET.longest))
+    retries.spend(min(outside.current.elapsed() - began, retries.HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
@@ -165,7 +165,7 @@ def _with_key(operation: str, context: dict[str, str], **content: str) -> dict[s
 
 def _document() -> Mapping[str, Any]:
     document = remembered()
-    document.wait()  # before the aws_retries, which count their own time
+    document.wait()  # before the retries, which count their own time
     return with_retries(document)
 
 
@@ -195,7 +195,7 @@ def fetch(secret_id: str) -> str:
 
 
 def _secrets_client() -> Client:
-    return _secrets_client_of(aws_retries.limits(aws_retries.HURRIED_SECRET))
+    return _secrets_client_of(retries.limits(retries.HURRIED_SECRET))
 
 
 @outside.made_once
@@ -205,4 +205,4 @@ def _secrets_client_of(limits: Limits) -> Client:
 
 @outside.made_once
 def _kms_client() -> Client:
-    return outside.current.client(KMS, aws_retries.PATIENT)
+    return outside.current.client(KMS, retries.PATIENT)

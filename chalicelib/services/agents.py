@@ -38,7 +38,7 @@ from chalicelib.store import agents, merchants, sequences, terminals, unique_nam
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
+from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import Key, Write, read, read_all
 
 

@@ -26,7 +26,7 @@ from chalicelib.log import log
 from chalicelib.services import json_web_tokens, passwords
 from chalicelib.settings import settings
 from chalicelib.store import agents, password_lock, sessions
-from chalicelib.store.aws_retries import limit_lost_time
+from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
 
 LOGIN = "login"  # the kind of the pseudonyms in the log

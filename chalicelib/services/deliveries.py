@@ -42,7 +42,7 @@ from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.due_index import Due
-from chalicelib.store.optimistic_writes import retry_on_change
+from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import decode, read, read_all
 
 THREADS_OF_BATCH = 16  # parallel attempts of one call of the stream

@@ -19,7 +19,7 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.history import Scope, scope_of
 from chalicelib.services.takings import MOST_PAGES, MOST_READS, CountedPages
 from chalicelib.store import agents, drawers, takings, terminals
-from chalicelib.store.optimistic_writes import retry_with
+from chalicelib.store.retries import retry_with
 from chalicelib.store.table import BATCH, read, read_all
 
 

@@ -17,7 +17,7 @@ from chalicelib.services import outcomes, pictures
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
-from chalicelib.store.optimistic_writes import retry_with
+from chalicelib.store.retries import retry_with
 
 
 class Repeatable(Record):

@@ -18,7 +18,7 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
 from chalicelib.store import merchants, sequences, terminals
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.optimistic_writes import retry_on_change
+from chalicelib.store.retries import retry_on_change
 
 
 def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[MerchantProfile, bool]:

@@ -17,7 +17,7 @@ from chalicelib.settings import settings
 from chalicelib.store import message_limits as store
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.message_limits import LimitReachedError
-from chalicelib.store.optimistic_writes import retry_with
+from chalicelib.store.retries import retry_with
 from chalicelib.store.table import Write, commit
 
 ADDRESS = "address"  # the kind of the pseudonyms in the counters' names

@@ -26,7 +26,7 @@ from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS, RESOLVE_SECOND
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.optimistic_writes import retry_with
+from chalicelib.store.retries import retry_with
 
 Step = Callable[[Transaction], Transaction]
 

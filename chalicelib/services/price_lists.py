@@ -14,7 +14,7 @@ from chalicelib.services.caller_check import admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.store import merchants, price_lists
 from chalicelib.store.audit import Act
-from chalicelib.store.optimistic_writes import retry_on_change
+from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import read
 
 

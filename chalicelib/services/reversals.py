@@ -27,8 +27,8 @@ from chalicelib.services.message_numbers import identify_reversal
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import receipt_numbers, transactions
-from chalicelib.store.optimistic_writes import retry_with
 from chalicelib.store.receipt_numbers import MonthNumbers
+from chalicelib.store.retries import retry_with
 from chalicelib.store.table import AlreadyExistsError, read_all
 
 

@@ -31,7 +31,7 @@ from chalicelib.settings import settings
 from chalicelib.store import events, merchants, sequences
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.optimistic_writes import retry_on_change
+from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import Key
 
 OWNER = "webhook"  # the owner of a sealed secret: KMS checks it

@@ -17,7 +17,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,

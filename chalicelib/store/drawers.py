@@ -8,7 +8,7 @@ from functools import partial
 from chalicelib.domain.drawer import Count
 from chalicelib.store import audit
 from chalicelib.store.audit import Act
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import (
     Key,
     Range,

@@ -3,7 +3,7 @@
 from chalicelib.domain.merchant import Merchant
 from chalicelib.store import audit
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, commit, put_new, replace_record
 
 TABLE = "merchants"

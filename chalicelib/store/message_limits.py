@@ -5,7 +5,7 @@ from datetime import date
 
 from chalicelib.domain.message_limits import DAY, Limit, ends_at
 from chalicelib.record import Record
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, read_all, update
 
 TABLE = "sequences"

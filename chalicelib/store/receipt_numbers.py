@@ -12,7 +12,7 @@ from chalicelib.domain.agent import NO_CLIENT, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Transaction, receipt_number
 from chalicelib.record import Record
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, update
 
 TABLE = "sequences"

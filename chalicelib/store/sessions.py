@@ -18,7 +18,7 @@ from chalicelib.domain.sessions import (
     remembered_for,
 )
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,

@@ -25,8 +25,8 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.settings import settings
-from chalicelib.store import aws_retries
-from chalicelib.store.aws_retries import ATTEMPTS, with_retries
+from chalicelib.store import retries
+from chalicelib.store.retries import ATTEMPTS, with_retries
 
 Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
 Decoder = Callable[[Value], Any]
@@ -264,7 +264,7 @@ BATCH = 100  # keys in one BatchGetItem, items in one transaction
 
 def client() -> Client:
     """Return the client with the time limits of this request; raise 903 when too much time is lost."""
-    return _client(aws_retries.limits())
+    return _client(retries.limits())
 
 
 @outside.made_once

@@ -14,7 +14,7 @@ from chalicelib.domain.steps import claims_hold_since, due_at, was_not_attempted
 from chalicelib.domain.transaction import PRECISION, Transaction
 from chalicelib.store import due_index, events, history, outbox
 from chalicelib.store.due_index import NO_ACQUIRER
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import (
     Key,
     Value,

@@ -10,8 +10,7 @@ from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.aws_retries import with_retries
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError, with_retries
 from chalicelib.store.table import (
     Key,
     Write,

@@ -41,7 +41,7 @@ from chalicelib.gateways import files
 from chalicelib.settings import settings
 from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions, webhooks
 from chalicelib.store.audit import OPERATOR, Act
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
+from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
     VERSION,
     AlreadyExistsError,

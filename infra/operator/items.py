@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
-from chalicelib.store.aws_retries import is_dropped, with_retries
+from chalicelib.store.retries import is_dropped, with_retries
 from chalicelib.store.table import BATCH, VERSION, Item, Value, Write, client, table_name
 from infra.stack import resources
 

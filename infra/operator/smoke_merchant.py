@@ -21,7 +21,7 @@ from chalicelib.services import merchants, terminals
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.store import agents
 from chalicelib.store.merchants import key as merchant_key
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import read
 from infra.operator.system_users import agent_of, replace_credentials
 

@@ -24,7 +24,7 @@ from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, sequences, sessions
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import OPERATOR, Act
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, read_all, readable, table_name
 from infra.operator import items, terminal
 

@@ -16,7 +16,7 @@ from chalicelib.errors import ServiceError
 from chalicelib.schemas.agents import BulkUpdate, UpdateAgent
 from chalicelib.services import agents as service
 from chalicelib.store import agents
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import replace_record, write_one
 from tests.support.accounts import Account, a_stored_merchant, an_account
 from tests.support.intercepted_calls import hooked

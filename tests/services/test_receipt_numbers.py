@@ -14,7 +14,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.takings import ReportTakings
 from chalicelib.services import reversals, takings
-from chalicelib.store import optimistic_writes
+from chalicelib.store import retries
 from chalicelib.store.table import put_new, write_one
 from tests.support.builders import an_agent
 from tests.support.cards import a_card_body
@@ -148,7 +148,7 @@ def test_a_process_that_dies_makes_no_gap(number: int, when: str) -> None:
 @on_both_engines
 def test_an_agent_whose_numbers_are_always_taken_gets_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     till, others = a_till(), [True]
-    monkeypatch.setattr(optimistic_writes, "REPEATED_FOR", 0)
+    monkeypatch.setattr(retries, "CHANGED_FOR", 0)
 
     def take_a_number(when: str, name: str) -> None:
         if (when, name) == ("before", "TransactWriteItems") and others.pop():

@@ -13,7 +13,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, merchants, outbox, sequences, terminals, unique_names
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
+from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import VERSION, commit, read, read_item
 from tests.support.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 from tests.support.stored import stored_record

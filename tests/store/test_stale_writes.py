@@ -16,7 +16,7 @@ from chalicelib.services import linked_cards
 from chalicelib.store import agents, drawers, sessions, webhooks
 from chalicelib.store import linked_cards as linked_cards_store
 from chalicelib.store.audit import Act
-from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, commit, read_item, update, write_one
 from tests.support.accounts import an_account
 from tests.support.cards import a_card

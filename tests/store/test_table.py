@@ -31,7 +31,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import table, transactions, webhooks
-from chalicelib.store.aws_retries import ATTEMPTS
+from chalicelib.store.retries import ATTEMPTS
 from chalicelib.store.table import (
     AlreadyExistsError,
     UnreadableError,

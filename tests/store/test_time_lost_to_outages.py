@@ -13,8 +13,8 @@ from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, Remembered
 from chalicelib.services import authentication
-from chalicelib.store import aws_retries
-from chalicelib.store.aws_retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
+from chalicelib.store import retries
+from chalicelib.store.retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
 from chalicelib.store.table import client
 from chalicelib.web import refuse
 from infra.stack.package import ROOT
@@ -52,7 +52,7 @@ def _failing(clock: _Clock, seconds: float, error: Exception, hurried: Limits = 
     """Return an attempt that takes its time and fails; it needs its limits first, as every client does."""
 
     def attempt() -> None:
-        aws_retries.limits(hurried)
+        retries.limits(hurried)
         clock.now += seconds
         raise error
 
@@ -98,7 +98,7 @@ def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(cl
 
     with limit_lost_time(authentication.SECONDS):
         assert with_retries(remembered) == document
-        assert with_retries(aws_retries.limits) == HURRIED
+        assert with_retries(retries.limits) == HURRIED
         with pytest.raises(ServiceError):
             with_retries(_failing(clock, HURRIED.longest, UNANSWERED))
 
@@ -107,7 +107,7 @@ def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(cl
 
 def test_calls_that_are_slow_but_answered_are_no_outage(clock: _Clock) -> None:
     def slow() -> str:
-        aws_retries.limits()
+        retries.limits()
         clock.now += HURRIED.longest
         return "answer"
 
@@ -120,7 +120,7 @@ def test_a_call_that_failed_at_once_is_made_again(clock: _Clock, error: Exceptio
     failures = [error] * 2
 
     def attempt() -> str:
-        aws_retries.limits()
+        retries.limits()
         if failures:
             clock.now += 0.1
             raise failures.pop()

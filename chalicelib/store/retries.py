@@ -1,5 +1,9 @@
-"""Retries of AWS calls that collided or were throttled, and the time that an outage may cost a request."""
+"""Retries: of an AWS call after a collision, and of a whole attempt after a concurrent change.
 
+The time that an outage may cost a request limits both.
+"""
+
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -61,6 +65,7 @@ def check() -> None:
 
 
 T = TypeVar("T")
+F = TypeVar("F")
 
 ATTEMPTS = 8  # of a colliding call: the pauses take at most five seconds together, on average half of that
 REPEATED_FOR = 10  # seconds; the client also repeats a throttled call, for up to three seconds each time
@@ -121,3 +126,39 @@ def _is_outage(error: CallError) -> bool:
 
 def _collided(error: CallError) -> bool:
     return isinstance(error, RefusedError) and not COLLISIONS.isdisjoint({error.code, *error.reasons})
+
+
+CHANGED_FOR = 5  # seconds, while others change the record; an acquirer needs the others of a request
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2  # seconds at most between two attempts
+
+
+class ChangedMeanwhileError(Exception):
+    """A stored record is no longer as it was read. A subclass says which one."""
+
+
+def retry_on_change(attempt: Callable[[], T]) -> T:
+    """Call `attempt` (load, decide, store). Repeat it whenever a record has changed since the load.
+
+    An attempt fails only if another change was stored, so some change always succeeds. Raise 903 when others change the
+    record for five seconds.
+    """
+    until, longest = outside.current.elapsed() + CHANGED_FOR, FIRST_PAUSE
+    while True:
+        try:
+            return attempt()
+        except ChangedMeanwhileError:
+            if outside.current.elapsed() > until:
+                raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
+        pause = outside.current.between(0, longest)
+        spend(pause)
+        outside.current.pause(pause)
+        longest = min(2 * longest, LONGEST_PAUSE)
+
+
+def retry_with(found: F, attempt: Callable[[F], T], read_again: Callable[[], F]) -> T:
+    """Call `attempt` (decide, store) with the records that were read already, and after a change with `read_again`'s.
+
+    Otherwise it is `retry_on_change`.
+    """
+    reads = itertools.chain([found], (read_again() for _ in itertools.count()))
+    return retry_on_change(lambda: attempt(next(reads)))
