@@ -1,4 +1,4 @@
-"""The kinds of payment and the features of an agent: each with its number, code, default and names, only here.
+"""The kinds of payment, the features of an agent and the languages: each with its number, code, default and names.
 
 Receipts, schemas and the OpenAPI document read this table. `make reference` writes the part of the pages from it.
 """
@@ -8,9 +8,10 @@ from dataclasses import field, fields
 from enum import IntEnum
 from typing import Any
 
-from chalicelib.domain.languages import ENGLISH, LANGUAGES
 from chalicelib.record import Record
 
+ENGLISH = "en"
+LANGUAGES = (ENGLISH, "af")  # of receipts and pages; each has a file in `receipts/languages`
 Names = tuple[str, ...]  # one for each of LANGUAGES, in their order
 
 
@@ -119,3 +120,9 @@ DEFAULT_FEATURES = Features(**{name: feature["default"] for name, feature in FEA
 def name_in(language: str, names: Names) -> str:
     """Return the name in a language."""
     return names[LANGUAGES.index(language)]
+
+
+def language_of(tag: str | None) -> str:
+    """Return the language of a tag such as af-ZA, or English if the language has no file."""
+    primary = (tag or "").replace("_", "-").partition("-")[0].strip().lower()
+    return primary if primary in LANGUAGES else ENGLISH

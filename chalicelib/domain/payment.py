@@ -17,8 +17,7 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
-from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType
-from chalicelib.domain.languages import language_of
+from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType, language_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import is_enabled
 from chalicelib.domain.phases import Phase

@@ -10,8 +10,7 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
 from chalicelib.domain.card import Findings
-from chalicelib.domain.kinds import KINDS
-from chalicelib.domain.languages import language_of
+from chalicelib.domain.kinds import KINDS, language_of
 from chalicelib.domain.money import canonical, from_minor, rounded
 from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, minor
 from chalicelib.domain.phases import FAILED, Phase

@@ -15,8 +15,7 @@ from decimal import Decimal, localcontext
 from enum import StrEnum
 
 from chalicelib.domain.business_days import ZONE
-from chalicelib.domain.kinds import InputType
-from chalicelib.domain.languages import ENGLISH
+from chalicelib.domain.kinds import ENGLISH, InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown

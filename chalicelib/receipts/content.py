@@ -9,8 +9,7 @@ from pathlib import Path
 
 from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
-from chalicelib.domain.kinds import KINDS, InputType, name_in
-from chalicelib.domain.languages import language_of
+from chalicelib.domain.kinds import KINDS, InputType, language_of, name_in
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversibility import CANCELS

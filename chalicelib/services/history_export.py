@@ -12,7 +12,7 @@ from typing import TextIO
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history_entry import ORDER, HistoryEntry, entry_of
 from chalicelib.domain.history_page import MAX_CANDIDATES, days_of
-from chalicelib.domain.languages import language_of
+from chalicelib.domain.kinds import language_of
 from chalicelib.domain.phases import SHOWN, Shown
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.languages import language_of
+from chalicelib.domain.kinds import language_of
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox, SendingRequest
 from chalicelib.domain.transaction import ReceiptAddresses, ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError

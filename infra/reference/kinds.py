@@ -2,8 +2,7 @@
 
 import json
 
-from chalicelib.domain.kinds import FEATURES, KINDS, InputType, Names, name_in
-from chalicelib.domain.languages import LANGUAGES
+from chalicelib.domain.kinds import FEATURES, KINDS, LANGUAGES, InputType, Names, name_in
 from chalicelib.schemas.base import wire_name
 
 

@@ -6,8 +6,7 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Browser, Page
 
-from chalicelib.domain.kinds import InputType
-from chalicelib.domain.languages import LANGUAGES
+from chalicelib.domain.kinds import LANGUAGES, InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chalicelib.domain.kinds import InputType
-from chalicelib.domain.languages import ENGLISH, LANGUAGES, language_of
+from chalicelib.domain.kinds import ENGLISH, LANGUAGES, InputType, language_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount

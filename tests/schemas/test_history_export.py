@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.history_entry import entry_of
-from chalicelib.domain.kinds import InputType
-from chalicelib.domain.languages import LANGUAGES
+from chalicelib.domain.kinds import LANGUAGES, InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
