@@ -17,7 +17,7 @@ from chalicelib.authorizer import authorizer, verified_now
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
-from chalicelib.errors import ErrorCode, ServiceError, envelope
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, envelope, invalid
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, spelling_sent, validated
@@ -95,8 +95,20 @@ RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, Er
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
 
 
+MAX_KEY = 255  # characters
+
+
 class Headers(dict[str, str]):
     """The request's headers in lower case, for functions that need them."""
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters."""
+        key = self.get("idempotency-key", "").strip()
+        if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
+            message = f"1 to {MAX_KEY} printable characters (ASCII) are expected."
+            raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
+        return key or None
 
 
 class RequestPath(str):

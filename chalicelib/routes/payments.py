@@ -14,7 +14,7 @@ from chalicelib.schemas.payments import (
     SendReceiptAnswer,
     SubmitPayment,
 )
-from chalicelib.schemas.request_context import ZoneQuery, idempotency_key
+from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.transaction_view import StatusAnswer, TransactionList, TransactionView
 from chalicelib.services import payments, pictures, receipts, reversals
@@ -25,7 +25,7 @@ from chalicelib.web import Headers
 def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnswer:
     """Take a payment by card or cash, once per ID."""
     now = outside.now()
-    transaction, replayed = payments.submit(body, caller, now, key=idempotency_key(headers))
+    transaction, replayed = payments.submit(body, caller, now, key=headers.idempotency_key)
     view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
     return PaymentAnswer.of(transaction, view, replayed=replayed)
 
@@ -48,7 +48,7 @@ def receipt(tran_id: str, body: ReceiptQuery, caller: Caller) -> ReceiptAnswer:
 
 def send_receipt(tran_id: str, body: SendReceipt, caller: Caller, headers: Headers) -> SendReceiptAnswer:
     """Send the receipt of one transaction to the customer, later than the transaction."""
-    withheld, replayed = receipts.send_later(tran_id, body, caller, outside.now(), key=idempotency_key(headers))
+    withheld, replayed = receipts.send_later(tran_id, body, caller, outside.now(), key=headers.idempotency_key)
     return SendReceiptAnswer.of(withheld, replayed=replayed)
 
 
@@ -64,7 +64,7 @@ def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> Rever
 
 def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: str) -> ReversalAnswer:
     now = outside.now()
-    reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=idempotency_key(headers))
+    reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=headers.idempotency_key)
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)
 
 

@@ -19,6 +19,7 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     PlainValidator,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     ValidationInfo,
@@ -320,6 +321,12 @@ class RuledRequest(Request):
     """A request, or a part of one, with rules between its fields."""
 
     RULES: ClassVar[Sequence[Rule]] = ()
+    _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @property
+    def sent(self) -> Mapping[str, Any]:
+        """Return its fields as they were sent, with placeholders and unknown fields."""
+        return self._sent
 
     @model_validator(mode="wrap")
     @classmethod
@@ -335,6 +342,7 @@ class RuledRequest(Request):
         else:
             found = [one for rule in cls.RULES if not rule.early for one in rule.judge(request, context)]
             if not found:
+                request._sent = data if isinstance(data, dict) else {}  # noqa: SLF001  its own
                 return request
             faults = []
         items = [problem(one.code, one.message, one.field) for one in map(cls.located, found)]

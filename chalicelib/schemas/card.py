@@ -1,11 +1,12 @@
-"""The card of a request: its data, only in memory, or the ID of a linked card."""
+"""The card of a request: its data, only in memory, or the ID of a linked card; its number in the other fields."""
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BeforeValidator, Field
 
+from chalicelib import exact_json
 from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
 from chalicelib.domain.kinds import InputType
@@ -13,7 +14,9 @@ from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
 from chalicelib.domain.reversal_card import SentCard, sent_card
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check, Finding
-from chalicelib.schemas.base import Identifier, Request, SecretText, Text
+from chalicelib.schemas.base import Identifier, Request, RuledRequest, SecretText, Text, validated
+
+WithCard = TypeVar("WithCard", bound=RuledRequest)
 
 CARD_PATHS: Mapping[str, str] = {
     "card.pan": "Card.CardDataInput.PAN",
@@ -63,6 +66,41 @@ def numbers_in(sent: Any) -> tuple[str, ...]:
     data = sent.get("CardDataInput") if isinstance(sent, dict) else None
     texts = (data.get("PAN"), data.get("ReaderData")) if isinstance(data, dict) else ()
     return tuple(number for text in texts if isinstance(text, str) for number in masking.numbers_in(text))
+
+
+NOT_MASKED = ("Card", "Files")
+JSON_TEXT = "ExtTransData"
+
+
+def with_card_number_in_card_only(request: WithCard) -> WithCard:
+    """Return the request with its card number masked outside the card fields, because some texts are stored.
+
+    Call it after the caller is admitted. Raise VALIDATION_FAILED when a masked number does not fit its field.
+    """
+    sent = request.sent
+    numbers = numbers_in(sent.get("Card"))
+    if not numbers:
+        return request
+    mask = masking.mask_of(numbers)
+    kept = request.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"})  # no unknown fields
+    if isinstance(addresses := sent.get("Receipt"), dict):  # with placeholders: findings count them
+        kept["Receipt"] = {name: addresses[name] for name in kept["Receipt"] if name in addresses}
+    masked = _with_masked_json(masking.mask_value(kept, mask), kept, mask)
+    if masked == kept:
+        return request
+    return validated(type(request), masked | {name: sent[name] for name in NOT_MASKED if name in sent})
+
+
+def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: masking.Mask) -> dict[str, Any]:
+    """Return the masked request with its JSON text masked value by value, so that it remains JSON."""
+    basic = sent.get("BasicTran")
+    text = basic.get(JSON_TEXT) if isinstance(basic, dict) else None
+    if not text:
+        return masked
+    value = exact_json.read(text)
+    hidden = masking.mask_value(value, mask)
+    kept = text if hidden == value else exact_json.text(hidden)
+    return masked | {"BasicTran": masked["BasicTran"] | {JSON_TEXT: kept}}
 
 
 def order_card(input_type: InputType, sent: Card) -> dict[str, Any]:

@@ -56,7 +56,7 @@ from chalicelib.schemas.base import (
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, QueueId, ReceiptPhone, parse_picture
-from chalicelib.schemas.request_context import Context, Location, RequestWithCard
+from chalicelib.schemas.request_context import Context, Location
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
 MAX_ADDRESSES = 5
@@ -472,7 +472,7 @@ def carried(*models: Request) -> dict[str, Any]:
     }
 
 
-class SubmitPayment(RequestWithCard, RuledRequest):
+class SubmitPayment(Context, RuledRequest):
     """The body of payment/submit."""
 
     RULES: ClassVar[Sequence[Rule]] = (

@@ -8,10 +8,10 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversibility import ReverseMode, known_mode
 from chalicelib.errors import Check, ErrorCode
-from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
+from chalicelib.schemas.base import Exact, Identifier, LongText, Request, RuledRequest, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
 from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, Receipt
-from chalicelib.schemas.request_context import RequestWithCard
+from chalicelib.schemas.request_context import Context
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,
@@ -49,7 +49,7 @@ class BasicReverseTran(Request):
     aux_data_input: AuxDataInput | None = None
 
 
-class ReversePayment(RequestWithCard):
+class ReversePayment(Context, RuledRequest):
     """The body of payment/reverse and payment/reversecnp."""
 
     PATHS: ClassVar[Mapping[str, str]] = {

@@ -19,6 +19,7 @@ from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.log import log
+from chalicelib.schemas.card import with_card_number_in_card_only
 from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
@@ -46,7 +47,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
-    order = body.with_card_number_in_card_only().to_domain(payment_id)
+    order = (with_card_number_in_card_only(body) if body.card else body).to_domain(payment_id)
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))

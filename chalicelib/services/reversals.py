@@ -19,6 +19,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.record import Record
+from chalicelib.schemas.card import with_card_number_in_card_only
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
 from chalicelib.services.caller_check import Admitted, admit
@@ -47,7 +48,7 @@ def reverse(
     permissions.check_can_reverse(loaded.agent, original.client_id, original.agent.id)
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
-    order = body.with_card_number_in_card_only().to_domain(endpoint)
+    order = (with_card_number_in_card_only(body) if body.card else body).to_domain(endpoint)
     order = reversal.with_amount_of_lines(order, original)
     card = check_card(order.card, original, input_type=order.input_type)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
