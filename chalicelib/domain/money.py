@@ -78,7 +78,12 @@ def canonical(amount: Decimal) -> str:
 
 def from_minor(amount_minor: int, currency: Currency) -> Decimal:
     """Return an amount as an exact decimal with the currency's digits: 1230 minor units of ZAR are 12.30."""
-    return Decimal(amount_minor).scaleb(-currency.digits)
+    return amount_minor * minor_unit(currency)
+
+
+def minor_unit(currency: Currency) -> Decimal:
+    """Return the minor unit of a currency as an exact decimal: 0.01 for ZAR. It converts several amounts at once."""
+    return Decimal(1).scaleb(-currency.digits)
 
 
 def rounded(amount: Decimal, currency: Currency) -> int:

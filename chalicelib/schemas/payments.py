@@ -631,7 +631,7 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
         "additional_acquiring_fields_title": transaction.result.additional_fields_title,
         "terminal_name": transaction.terminal_name,
         "emv_data": view.emv_data,
-        "require_signature": transaction.owes_signature,
+        "require_signature": view.signature_required_effective,
         "transaction": view,
     }
 

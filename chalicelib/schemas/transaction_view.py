@@ -278,18 +278,16 @@ def _same_named(transaction: Transaction) -> dict[str, Any]:
 
 
 def _amounts(transaction: Transaction) -> dict[str, Any]:
-    def amount(minor: int) -> Decimal:
-        return money.from_minor(minor, transaction.currency)
-
+    unit = money.minor_unit(transaction.currency)
     got, reversed_minor = transaction.amount_cash_got_minor, transaction.reversals.amount_minor
-    paid, nothing = amount(transaction.amount_minor), amount(0)
+    paid, nothing = transaction.amount_minor * unit, 0 * unit
     written = FormatView.of(transaction.currency)
     return {
         **dict.fromkeys(("amount_orig", "amount", "amount_netto"), paid),
         **dict.fromkeys(("fee_total", "fee_total_eff", "fee_total_rvs"), nothing),
-        "amount_cash_got": None if got is None else amount(got),
-        "amount_eff": amount(0 if transaction.phase in FAILED else transaction.remaining_minor),
-        "amount_rvs": amount(reversed_minor),
+        "amount_cash_got": None if got is None else got * unit,
+        "amount_eff": nothing if transaction.phase in FAILED else transaction.remaining_minor * unit,
+        "amount_rvs": reversed_minor * unit,
         "count_rvs": transaction.reversals.count,
         "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,
         "currency_id": transaction.currency.code,
