@@ -56,7 +56,7 @@ def test_a_person_who_left_is_refused(paste: Paste) -> None:
     shop = paste("Somebody of a shop leaves")
     support = paste("A system user leaves")
 
-    assert codes(shop) == [0, 0, 0, 103, 0, 0, 0, 0]
+    assert codes(shop) == [0, 0, 0, 103, 0, 0, 0]
     assert codes(support) == [103, 102]
     assert re.search("^[0-9]+ +active .* 0 +ben@example.com +Ben Smith$", support, re.MULTILINE)
 
