@@ -20,7 +20,7 @@ from chalicelib.domain.sign_in import Source
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, envelope, invalid
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
-from chalicelib.schemas.base import Answer, from_query, merge_inputs, spelling_sent, validated
+from chalicelib.schemas.base import Answer, from_query, merge_inputs, request_or_part, spelling_sent
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
@@ -232,8 +232,7 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         assert request is not None  # noqa: S101  for mypy: a handler always has a request
         sent: dict[str, Any] = {}
         try:
-            answer = endpoint.view(**_arguments(request, endpoint, parts, sent))
-            return respond(answer, sent)
+            return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), sent)
         except ServiceError as refusal:
             return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
@@ -241,6 +240,15 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
 
     handle.__name__ = endpoint.name
     return handle
+
+
+def _answer(endpoint: Endpoint, arguments: Mapping[str, Any]) -> Answer | Document:
+    """Return the answer of the endpoint's function. A body with faults is refused with the function's findings."""
+    body = arguments.get("body")
+    try:
+        return endpoint.view(**arguments)
+    except ServiceError as refusal:
+        raise body.beside_faults(refusal) if isinstance(body, RequestModel) else refusal from None
 
 
 def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], sent: dict[str, Any]) -> dict[str, Any]:
@@ -251,7 +259,7 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], s
     for name, hint in endpoint.arguments.items():
         if name == "body":
             sent |= _sent(request, hint, endpoint.most_bytes)
-            arguments[name] = validated(hint, sent)
+            arguments[name] = request_or_part(hint, sent)
         elif hint is Caller:
             arguments[name] = caller
         elif hint is Headers:

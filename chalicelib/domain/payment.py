@@ -170,7 +170,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
     findings += wrong_acquirer(order)
     date, offline = _offline(order, till.merchant, now)
     findings += offline
-    findings += _check_group(order.terminal_group, till.merchant, till.terminal)
+    findings += check_group(order.terminal_group, till.merchant, till.terminal)
     if findings:
         raise invalid_references(*findings)
 
@@ -244,13 +244,19 @@ def _needs_buyer(order: PaymentOrder, till: Till, amount_minor: int) -> bool:
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
     """Return the amount and the cash received in minor units, with the findings about them."""
-    if order.currency not in (None, terminal.currency.code):
-        message = f"The terminal takes {terminal.currency.code}."
-        return (0, None), [Finding("currency", Check.CONTRADICTION, message)]
+    if findings := check_currency(order.currency, terminal):
+        return (0, None), findings
     amount_minor, of_amount = minor("amount", order.amount, terminal.currency)
     got_minor, of_cash = _cash_got(order, terminal.currency, amount_minor)
     of_purchases = above_purchases(order, terminal.currency, terminal.country_code)
     return (amount_minor, got_minor), [*of_amount, *of_cash, *of_purchases]
+
+
+def check_currency(code: str | None, terminal: Terminal) -> list[Finding]:
+    """Return a finding when the payment has another currency than the terminal."""
+    if code in (None, terminal.currency.code):
+        return []
+    return [Finding("currency", Check.CONTRADICTION, f"The terminal takes {terminal.currency.code}.")]
 
 
 def above_purchases(order: PaymentOrder, currency: money.Currency, country: str | None = None) -> Findings:
@@ -354,7 +360,7 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
     findings += _check_acquirer(acquirer, acquirers, linked)
     findings += _check_online(order)
     findings += _check_chip(order)
-    findings += _check_group(order.terminal_group, till.merchant, till.terminal)
+    findings += check_group(order.terminal_group, till.merchant, till.terminal)
     request = _request(order, till, linked, amount_minor)
     findings += refuse(acquirer, request) if acquirer in acquirers else ()
     if findings:
@@ -432,7 +438,7 @@ def _check_online(order: PaymentOrder) -> list[Finding]:
     return [Finding("offline", Check.CONTRADICTION, message)]
 
 
-def _check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:
+def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:
     """Return a finding for each field (name: ID or code of a group) that does not name this terminal's group."""
     findings = []
     own = next((group.code for group in merchant.groups if group.id == terminal.group_id), terminal.group_id)

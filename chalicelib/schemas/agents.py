@@ -81,6 +81,10 @@ class _Agent(Context):
         "printer.printer_code": "PrinterAndTaxSettings.PrinterCode",
     }
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.EMAIL_TAKEN: "Email"}
+    JUDGED: ClassVar[tuple[str, ...]] = (
+        *("terminal_id", "tid", "email", "branches_actions.branch_id"),
+        *("printer_and_tax_settings.printer_id", "printer_and_tax_settings.printer_code"),
+    )
 
     terminal_id: Identifier | None = None
     tid: Name | None = None
@@ -100,6 +104,8 @@ class _Agent(Context):
 
 class CreateAgent(_Agent):
     """The body of merchant/{merchantId}/pos/create."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "branch_id")
 
     name: Name
     email: Email

@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -30,7 +30,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation
+from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation, invalid
 from chalicelib.exact_json import LONGEST_INT
 from chalicelib.log import log
 from chalicelib.record import Record
@@ -90,6 +90,7 @@ def message_of(detail: ErrorDetails) -> str:
     return template.format(**context) if template else "The value is not valid."
 
 
+CALLERS_AND_OUTAGES, NOT_FOUND = (401, 403, 503), 404  # HTTP statuses
 ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
 DECIMAL_TEXTS = {"AmountCashGot"}  # amounts that tills may send as an empty text
 AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
@@ -274,6 +275,36 @@ class Request(BaseModel):
     ZEROS: ClassVar[frozenset[str]] = frozenset()  # further fields in which tills send 0 as a placeholder
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {}  # refusal of a reference or a name: its path in the request
+    JUDGED: ClassVar[Sequence[str] | None] = None  # fields that a service gets in spite of faults; None: refuse at once
+    faults: ClassVar[ServiceError | None] = None  # of the request of which this is the readable part
+
+    if not TYPE_CHECKING:  # else mypy would know no unknown field
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise the faults of a request when a field is read that is not in its part."""
+            if self.faults and name in type(self).model_fields:
+                raise self.faults
+            return super().__getattr__(name)
+
+    def readable(self, name: str) -> Any:
+        """Return a field; None when it is not in the readable part."""
+        return vars(self).get(name)
+
+    def check_readable(self) -> None:
+        """Raise the faults of the request, if it has any. A service calls it before it reads more or writes."""
+        if self.faults:
+            raise self.faults
+
+    def beside_faults(self, refusal: ServiceError) -> ServiceError:
+        """Return a refusal of this request: its faults, then the findings of the service about its readable part.
+
+        A refusal of the caller, its role or the path, and an outage, are answered without the faults.
+        """
+        items, status = self.findings_of(refusal, {}), refusal.error.status
+        if not self.faults or status in CALLERS_AND_OUTAGES or (status == NOT_FOUND and not items):
+            return refusal
+        known = {one.field for one in self.faults.validations}
+        return invalid(*self.faults.validations, *(one for one in items if one.field not in known))
 
     @classmethod
     def located(cls, finding: Finding) -> Validation:
@@ -487,6 +518,40 @@ def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
         return model.model_validate(data, context=context)
     except ValidationError as error:
         raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
+
+
+def request_or_part(model: type[Model], data: Mapping[str, Any]) -> Model:
+    """Return the request; of one with faults the part that its service judges, or raise 202 if it judges none.
+
+    The service loads and decides as for any request. It finds missing records and taken names, and raises the faults
+    as soon as it reads another field. So these rules stand once, and a part is never stored.
+    """
+    try:
+        return validated(model, data)
+    except ServiceError as faults:
+        if not issubclass(model, Request) or model.JUDGED is None:
+            raise
+        part: Model = _part(model, data, faults)
+    return part
+
+
+def _part(model: type[Request], data: Mapping[str, Any], faults: ServiceError) -> Any:
+    """Return the readable fields of `JUDGED`. An optional one that is unreadable counts as absent."""
+    values: dict[str, Any] = {"faults": faults, "current_account_id": None}  # only the path and the role come first
+    for path in model.JUDGED or ():
+        name, _, inner = path.partition(".")
+        field = model.model_fields[name]
+        part = _readable(model, (path,), data, {})
+        if part is None and not field.is_required():
+            values.setdefault(name, field.get_default(call_default_factory=True))
+        elif part is not None and inner and isinstance(values.get(name), BaseModel):
+            vars(values[name])[inner] = getattr(getattr(part, name), inner)
+        elif part is not None:
+            values[name] = getattr(part, name)
+    request = model.model_construct()
+    vars(request).clear()
+    vars(request).update(values)
+    return request
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:

@@ -21,6 +21,7 @@ class ReportDrawer(Context):
     """The body of report/drawer. With Float or Counted it stores them, else it reads."""
 
     ZEROS: ClassVar[frozenset[str]] = frozenset({"AgentID"})
+    JUDGED: ClassVar[tuple[str, ...]] = ("agent_id", "account_id")
 
     day: Day | None = None
     agent_id: Identifier | None = None
@@ -49,6 +50,7 @@ class ListDrawers(Context):
     """The body of report/drawer/list."""
 
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountID"}
+    JUDGED: ClassVar[tuple[str, ...]] = ("account_id",)
 
     day: Day | None = None
     account_id: Identifier | None = None

@@ -97,6 +97,7 @@ class ListHistory(Context):
         "account_id": "ListBasicModel.AccountID",
     }
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "ListBasicModel.AccountID"}
+    JUDGED: ClassVar[tuple[str, ...]] = ("list_basic_model.account_id",)
 
     period: PeriodModel = PeriodModel()
     list_basic_model: ListBasicModel = ListBasicModel()

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from chalicelib.domain.history_entry import EXPORTED, HistoryEntry
 from chalicelib.domain.phases import Shown
@@ -50,6 +50,8 @@ class BookAccounts(Request):
 
 class ExportHistory(ListHistory):
     """The body of report/export. A journal has only the days and the account of the list."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = (*ListHistory.JUDGED, "format")
 
     format: Literal["csv", "hledger", "beancount", "xero"] = CSV
     accounts: BookAccounts = BookAccounts()

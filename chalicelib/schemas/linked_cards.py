@@ -23,6 +23,7 @@ class GetLinkedCards(Context):
     SPELLINGS: ClassVar[Mapping[str, str]] = {"AccountID": "AccountId"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountId"}
     ZEROS: ClassVar[frozenset[str]] = frozenset({"State", "Status"})
+    JUDGED: ClassVar[tuple[str, ...]] = ("account_id",)
 
     account_id: Identifier | None = Field(None, alias="AccountId")
     state: Identifier | None = None

@@ -501,6 +501,11 @@ class SubmitPayment(Context, RuledRequest):
         **CARD_PATHS,
     }
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.CARD_NOT_FOUND: "Card.LinkedCardId"}
+    JUDGED: ClassVar[tuple[str, ...]] = (
+        *("basic_tran.input_type", "basic_tran.currency_id", "card.linked_card_id"),
+        *("terminal_group_id", "terminal_group_code"),
+        *("basic_tran.terminal_group_id", "basic_tran.terminal_group_code"),
+    )
 
     basic_tran: BasicTran
     acq_tran: AcqTran = AcqTran()
@@ -544,7 +549,7 @@ class SubmitPayment(Context, RuledRequest):
             particulars=self._particulars(offline.offline_location or self.location),
             currency=basic.currency_id,
             acquirer=acquirer.acquirer_code,
-            terminal_group=self._terminal_group(),
+            terminal_group=self.terminal_group(),
             amount_cash_got=basic.amount_cash_got,
             purchases=basic.aux_data_input.to_domain(),
             taxes=self.taxes_model.to_domain() if self.taxes_model else None,
@@ -563,7 +568,7 @@ class SubmitPayment(Context, RuledRequest):
             **(order_card(input_type, self.card or Card()) if KINDS[input_type].needs_acquirer else {}),
         )
 
-    def _terminal_group(self) -> dict[str, int | str]:
+    def terminal_group(self) -> dict[str, int | str]:
         """Return the requested group's ID or code, under the name of its field."""
         names = ("terminal_group_id", "terminal_group_code")
         places = {"": self, "basic_tran.": self.basic_tran}
@@ -692,6 +697,7 @@ class PreparePayment(Context, RuledRequest):
 
     RULES: ClassVar[Sequence[Rule]] = (Rule(("prepare_fields.name",), _names_once),)
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.PRODUCT_NOT_FOUND: "ProductDescCode"}
+    JUDGED: ClassVar[tuple[str, ...]] = ("product_desc_code",)
 
     prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)]
     product_desc_code: Name

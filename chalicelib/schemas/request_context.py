@@ -1,6 +1,6 @@
 """The request context (place, device, account), and query strings."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -38,6 +38,8 @@ class ZoneQuery(Request):
 
 class Context(Request):
     """The common request context. A subclass makes the fields that its operation needs required."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = ()
 
     location: Location | None = None
     country: Text | None = None

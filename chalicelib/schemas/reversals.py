@@ -61,6 +61,7 @@ class ReversePayment(Context, RuledRequest):
         **CARD_PATHS,
     }
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.TRANSACTION_NOT_FOUND: "BasicReverseTran.TransactionID"}
+    JUDGED: ClassVar[tuple[str, ...]] = ("basic_reverse_tran.transaction_id",)
 
     basic_reverse_tran: BasicReverseTran
     acq_tran: AcqTran = AcqTran()

@@ -20,6 +20,7 @@ class ReportTakings(Context):
 
     PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountID"}
+    JUDGED: ClassVar[tuple[str, ...]] = ("account_id",)
 
     period: PeriodModel = PeriodModel()
     account_id: Identifier | None = None

@@ -87,6 +87,13 @@ class CreateTerminal(Request):
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
     PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.TID_TAKEN: "Name"}
+    JUDGED: ClassVar[tuple[str, ...]] = (
+        "branch_id",
+        "terminal_group_id",
+        "terminal_group_code",
+        "name",
+        "back_retailer_id",
+    )
 
     branch_id: Identifier
     name: Annotated[Name, PRINTABLE, AfterValidator(_not_blank)]  # the TID

@@ -1,6 +1,7 @@
 """The requests about webhooks and events, their views, and the body that a webhook receives."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from chalicelib.domain.history_page import PAGE_SIZE
 from chalicelib.domain.phases import SHOWN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.webhooks import Webhook
-from chalicelib.errors import Check
+from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem, views_of
 from chalicelib.schemas.history import PeriodModel
 from chalicelib.schemas.request_context import Context
@@ -135,6 +136,9 @@ class ListEvents(Context):
 
 class ResendEvent(Context):
     """The body of merchant/{merchantId}/event/{eventId}/resend."""
+
+    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.WEBHOOK_NOT_FOUND: "WebhookID"}
+    JUDGED: ClassVar[tuple[str, ...]] = ("webhook_id",)
 
     webhook_id: Identifier | None = None
 

@@ -1,7 +1,6 @@
 """Create, read, update and search agents, one by one and in batches."""
 
 import secrets
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,7 +15,7 @@ from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references, missing
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import (
     BulkUpdate,
@@ -47,12 +46,12 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
 
     Return the agent, and whether its welcome e-mail was withheld.
     """
-    keys = [merchants.key(merchant_id), *_terminal_keys(body, merchant_id)]
+    keys = [merchants.key(merchant_id), *_keys_of_references(body, merchant_id)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted, merchant_id)
-    check_same_as_path("client_id", body.client_id, merchant_id)
-    resolved = _resolve_references(body, merchant_id, admitted, {"branch_id": body.branch_id})
+    check_same_as_path("client_id", body.readable("client_id"), merchant_id)
+    resolved = _resolve_references(body, merchant_id, admitted)
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
@@ -82,7 +81,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
     """Update the fields that the request sets. Concurrent changes of other fields are kept."""
 
     def attempt() -> Profile:
-        keys = _terminal_keys(body, merchant_id)
+        keys = _keys_of_references(body, merchant_id)
         admitted = admit(
             caller,
             merchants.key(merchant_id),
@@ -94,8 +93,8 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         if body.branches_actions is not None:
             permissions.check_can_change_rights(admitted.agent, pos_id)
         merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
-        check_same_as_path("id", body.id, pos_id)
-        resolved = _resolve_references(body, merchant_id, admitted)
+        check_same_as_path("id", body.readable("id"), pos_id)
+        resolved = _resolve_references(body, merchant_id, admitted, pos_id)
 
         after = _next_version(before, body, resolved)
         login = _login_change(body, before, after)
@@ -178,24 +177,24 @@ def _profile(agent: Agent, merchant: Merchant) -> Profile:
     return Profile(agent, merchant, login, at[0].tid if at and at[0] else None, pictures.signed_url(agent.avatar_key))
 
 
-NO_BRANCHES: Mapping[str, int] = {}
-
-
-def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:
+def _keys_of_references(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:
     keys: list[Key[Any]] = []
     if body.terminal_id is not None:
         keys.append(terminals.key(body.terminal_id))
     if body.tid is not None:
         keys.append(unique_names.tid_key(merchant_id, body.tid))
+    if body.faults and (email := body.readable("email")):
+        keys.append(agents.login_key(email))
     return keys
 
 
 def _resolve_references(
-    body: CreateAgent | UpdateAgent, merchant_id: int, admitted: Admitted, branches: Mapping[str, int] = NO_BRANCHES
+    body: CreateAgent | UpdateAgent, merchant_id: int, admitted: Admitted, pos_id: int | None = None
 ) -> dict[str, Any]:
     """Return the fields of the agent's record that follow from the body's references.
 
-    Raise all findings together when references lead to no record.
+    Raise all findings together when references lead to no record. The store refuses a taken e-mail, so it is only
+    looked up for a request with faults, which is not stored.
     """
     terminal = None if body.terminal_id is None else admitted.read(terminals.key(body.terminal_id))
     claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
@@ -204,10 +203,15 @@ def _resolve_references(
     requested = body.printer_and_tax_settings
     names = (requested.printer_id, requested.printer_code) if requested else (None, None)
     printer, of_printer = agent_assignments.resolve_printer(*names, settings().printers)
+    own_branch = {} if (branch_id := body.readable("branch_id")) is None else {"branch_id": branch_id}
     of_rights = branches_of(body.branches_actions, "branches_actions")
-    of_branches = agent_assignments.check_branches(merchant_id, {**branches, **of_rights})
-    if findings := [*of_branches, *of_terminal, *of_printer]:
+    findings = [*agent_assignments.check_branches(merchant_id, {**own_branch, **of_rights}), *of_terminal, *of_printer]
+    if body.faults and (email := body.readable("email")):
+        login = admitted.read(agents.login_key(email))
+        findings += [missing("email", ErrorCode.EMAIL_TAKEN)] if login and login.agent_id != pos_id else []
+    if findings:
         raise invalid_references(*findings)
+    body.check_readable()
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
@@ -256,11 +260,11 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
 
     The contract requires that the Property of a finding is the e-mail or the printer with the problem.
     """
-    if len(body.pos_bulk) > MAX_ITEMS:
-        raise ServiceError(ErrorCode.BATCH_TOO_LONG, f"A batch has at most {MAX_ITEMS} items.")
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
     require_merchant(admitted, merchant_id)
+    if len(body.pos_bulk) > MAX_ITEMS:
+        raise ServiceError(ErrorCode.BATCH_TOO_LONG, f"A batch has at most {MAX_ITEMS} items.")
 
     items = body.read_items()
     logins = _logins_by_email({item.email for item, _ in items})
@@ -319,11 +323,11 @@ def _resolve_printer(item: ReadableItem) -> tuple[PrinterSettings | None, list[V
     requested = item.printer_and_tax_settings
     if requested is None:
         return None, []
-    printer, missing = agent_assignments.resolve_printer(
+    printer, findings = agent_assignments.resolve_printer(
         requested.printer_id, requested.printer_code, settings().printers
     )
     sent = {"printer.printer_id": requested.printer_id, "printer.printer_code": requested.printer_code}
-    return printer, [Validation(str(sent[finding.field]), finding.code, finding.message) for finding in missing]
+    return printer, [Validation(str(sent[finding.field]), finding.code, finding.message) for finding in findings]
 
 
 def _agent_not_found(email: str) -> Validation:

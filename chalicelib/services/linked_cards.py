@@ -26,6 +26,7 @@ def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], 
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)
+    body.check_readable()
     merchant = admitted.merchant_of(owner.client_id)
 
     matching = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]

@@ -25,6 +25,7 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchan
     """Create a merchant with its three terminal groups. Return it, and whether its welcome e-mail was withheld."""
     admitted = admit(caller, current_account_id=body.current_account_id)
     permissions.check_can_create_merchants(admitted.agent)
+    body.check_readable()
 
     merchant_id = sequences.next_id(merchants.TABLE)
     picture = pictures.store_picture(body.image_avatar, f"merchants/{merchant_id}")
@@ -46,9 +47,10 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
     def attempt() -> MerchantProfile:
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.check_can_manage(admitted.agent, merchant_id)
+        before = require_merchant(admitted, merchant_id)
+        body.check_readable()
         if body.state == BLOCKED or body.client_importance is not None:
             permissions.check_can_block_merchant(admitted.agent)
-        before = require_merchant(admitted, merchant_id)
         check_same_as_path("id", body.id, merchant_id)
         terminal_id = terminals.only_one(merchant_id)
 

@@ -1,5 +1,6 @@
 """Take a payment, and read one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 from chalicelib.domain import acquirer_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.business_days import business_day
+from chalicelib.domain.card import LinkedCard, is_usable
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.kinds import KINDS
@@ -15,7 +17,7 @@ from chalicelib.domain.money import amount_in
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction, Warned
-from chalicelib.errors import Check, ErrorCode, ServiceError, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references, missing
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.log import log
@@ -38,6 +40,8 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
 
     `key` is the Idempotency-Key header. An ID in the request wins over it.
     """
+    if body.faults:
+        raise invalid_references(*_judged(body, caller, now))
     payment.supported(body.basic_tran.input_type)
     payment_id = _id_of(body, caller, key)
     loaded = admit(caller, *_keys(body, payment_id, caller, now), current_account_id=body.current_account_id)
@@ -56,6 +60,27 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if KINDS[order.input_type].needs_acquirer:
         return _take_by_card(order, till, loaded, body.files, now)
     return _take_without_acquirer(order, till, loaded, body.files, now)
+
+
+def _judged(body: SubmitPayment, caller: Caller, now: datetime) -> Sequence[Finding]:
+    """Return the findings about the references of a request with faults, or raise its faults."""
+    linked_id = body.linked_card_id if body.readable("basic_tran") else None
+    card_key = [] if linked_id is None else [linked_cards.key(linked_id)]
+    terminal_key = [] if caller.terminal_id is None else [terminals.key(caller.terminal_id)]
+    loaded = admit(caller, *terminal_key, *card_key, current_account_id=body.current_account_id)
+    permissions.check_can_take_payments(loaded.agent)
+    merchant, terminal, findings = loaded.merchant, _terminal_in(loaded), list[Finding]()
+
+    if merchant and card_key:
+        card, today = loaded.read(card_key[0]), business_day(now, merchant.gmt)
+        may_pay = card is not None and is_usable(card, loaded.agent.id, today)
+        findings += [] if may_pay else [missing("linked_card_id", ErrorCode.CARD_NOT_FOUND)]
+    if merchant and terminal:
+        findings += payment.check_currency(body.basic_tran.currency_id, terminal)
+        findings += payment.check_group(body.terminal_group(), merchant, terminal)
+    if not findings:
+        body.check_readable()
+    return findings
 
 
 def _id_of(body: SubmitPayment, caller: Caller, key: str | None) -> str:

@@ -114,6 +114,7 @@ def send_later(
     loaded, transaction = admit_to_transaction(
         caller, transaction_id, *([own] if own else []), current_account_id=body.current_account_id
     )
+    body.check_readable()
     merchant = loaded.merchant_of(transaction.client_id)
     country = merchant.country_code if merchant else ""
     wanted = body.addresses_in(country)

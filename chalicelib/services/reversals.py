@@ -37,7 +37,8 @@ def reverse(
     body: ReversePayment, caller: Caller, now: datetime, *, endpoint: str, key: str | None
 ) -> tuple[Transaction, bool]:
     """Return the reversal, and whether it is a replay: an earlier request stored it with the same key and content."""
-    known_mode(body.basic_reverse_tran.reverse_mode)
+    if not body.faults:
+        known_mode(body.basic_reverse_tran.reverse_mode)
     chosen_id = _chosen_id(body, caller, key)
     keys = [transactions.key(one) for one in (chosen_id, body.original_id) if one is not None and is_guid(one)]
     numbers = receipt_numbers.keys(caller, now)
@@ -46,6 +47,7 @@ def reverse(
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_reverse(loaded.agent, original.client_id, original.agent.id)
+    body.check_readable()
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = (with_card_number_in_card_only(body) if body.card else body).to_domain(endpoint)

@@ -49,10 +49,10 @@ def report(
     body: ReportTakings, caller: Caller, now: datetime, most_pages: int = MOST_PAGES, most_reads: int = MOST_READS
 ) -> Report:
     """Return the takings of a period."""
-    is_by_hour = body.by == BY_HOUR
     account_key = [agents.key(body.account_id)] if body.account_id is not None else []
     admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
     scope = scope_of(admitted, body.account_id)
+    is_by_hour = body.by == BY_HOUR
     longest = LONGEST_BY_HOUR if is_by_hour else LONGEST
     period = period_of(body.period.first, body.period.last, business_day(now, scope.gmt), longest)
 

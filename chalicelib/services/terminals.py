@@ -1,18 +1,22 @@
 """Create and list terminals."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.terminal import Terminal, resolve_group
-from chalicelib.errors import ErrorCode, invalid_references, missing
+from chalicelib.errors import ErrorCode, Finding, invalid_references, missing
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import require_merchant
-from chalicelib.store import merchants, sequences, terminals
+from chalicelib.store import merchants, sequences, terminals, unique_names
 from chalicelib.store.audit import Act
+from chalicelib.store.table import Key
+from chalicelib.store.unique_names import UniqueName
 
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
 
@@ -40,11 +44,15 @@ def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
     Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
     otherwise a merchant could take payments into the account of another one.
     """
-    admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
-    merchant = _merchant_of_branch(admitted, body.branch_id)
+    branch_id, names = body.readable("branch_id"), _names(body)
+    keys: list[Key[Any]] = [*([] if branch_id is None else [merchants.key(branch_id)]), *names.values()]
+    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
+    merchant = _merchant_of_branch(admitted, body)
     group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
+    findings += _taken(names, admitted, merchant)
     if findings or group is None:
         raise invalid_references(*findings)
+    body.check_readable()
 
     terminal = Terminal(
         id=sequences.next_id(terminals.TABLE),
@@ -60,10 +68,27 @@ def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
     return terminal
 
 
-def _merchant_of_branch(admitted: Admitted, branch_id: int) -> Merchant:
+def _names(body: CreateTerminal) -> dict[str, Key[UniqueName]]:
+    """Return the keys of the unique names of a request with faults, by field. The store checks any other request's."""
+    branch_id, tid, mid = map(body.readable, ("branch_id", "name", "back_retailer_id"))
+    if not body.faults or branch_id is None:
+        return {}
+    of_tid = {"name": unique_names.tid_key(branch_id, tid)} if tid else {}
+    return of_tid | ({"back_retailer_id": unique_names.mid_key(mid)} if mid else {})
+
+
+def _taken(names: Mapping[str, Key[UniqueName]], admitted: Admitted, merchant: Merchant) -> list[Finding]:
+    found = {field: name for field, key in names.items() if (name := admitted.read(key))}
+    mid = found.pop("back_retailer_id", None)
+    is_foreign = mid and mid.holder != merchant.id and not admitted.agent.is_system_user
+    return [missing(field, ErrorCode.TID_TAKEN) for field in found] + ([unique_names.MID_TAKEN] if is_foreign else [])
+
+
+def _merchant_of_branch(admitted: Admitted, body: CreateTerminal) -> Merchant:
     """Return the merchant that the branch names. Another merchant's branch is refused like a missing one."""
     agent = admitted.agent
-    permissions.check_can_manage(agent, branch_id if agent.is_system_user else agent.client_id)
+    permissions.check_can_manage(agent, agent.client_id)
+    branch_id = body.branch_id
     merchant = admitted.read(merchants.key(branch_id))
     foreign = not agent.is_system_user and agent.client_id != branch_id
     if merchant is None or merchant.deleted or foreign:

@@ -19,7 +19,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import may_be_called
 from chalicelib.domain.webhooks import Webhook
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references, missing
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import secrets
 from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context
@@ -78,11 +78,10 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
 
 def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> Made:
     """Update the fields that the request sets. With `RotateSecret` return a new secret."""
-    secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES)) if body.rotate_secret else None
 
     def attempt() -> Made:
-        merchant, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
-        before = _require(found)
+        merchant, before = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
+        secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES)) if body.rotate_secret else None
         if body.url is not None:
             _check_url(body.url)
         after = _next_version(before, body, secret, now)
@@ -113,8 +112,7 @@ def delete(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now
     """Delete a webhook. Its ID is never given again, and its pending deliveries are shown as given up."""
 
     def attempt() -> None:
-        merchant, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
-        before = _require(found)
+        merchant, before = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
         others = [one for one in webhooks_store.of_merchant(merchant_id) if one.id != webhook_id]
         until = webhooks.events_until(others, now) if others else now
         after = replace(merchant, version=merchant.version + 1, webhooks=merchant.webhooks - 1, events_until=until)
@@ -134,7 +132,7 @@ def list_webhooks(body: Context, caller: Caller, merchant_id: int) -> tuple[list
 def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> str:
     """Make an event for this webhook only, whether it is on or off, and return the event's ID."""
     _, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
-    ping = event_rules.ping(random.token_hex(16), merchant_id, _require(found).id, now)
+    ping = event_rules.ping(random.token_hex(16), merchant_id, found.id, now)
 
     message_limits.check_webhook_test(merchant_id, caller.agent_id, now)
     events.create(ping)
@@ -142,16 +140,14 @@ def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: 
 
 
 def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -> tuple[Merchant, Any]:
-    """Return the merchant of the path, which the caller must manage, and the record of the first key."""
+    """Return the merchant of the path, which the caller must manage, and the webhook of the first key."""
     admitted = admit(caller, merchants.key(merchant_id), *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    return require_merchant(admitted, merchant_id), admitted.read(keys[0]) if keys else None
-
-
-def _require(found: Webhook | None) -> Webhook:
-    if found is None:
+    merchant, found = require_merchant(admitted, merchant_id), admitted.read(keys[0]) if keys else None
+    if keys and found is None:
         raise ServiceError(ErrorCode.WEBHOOK_NOT_FOUND)
-    return found
+    body.check_readable()
+    return merchant, found
 
 
 def _check_room(merchant: Merchant) -> None:
@@ -220,7 +216,8 @@ def _matching(body: ListEvents, spans: list[tuple[str, str, str]], most: int) ->
 
 def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, now: datetime) -> None:
     """Send an event again, to one webhook or to each that takes its kind. Its attempts start from scratch."""
-    _managed(body, caller, merchant_id)
+    named = body.webhook_id if body.faults else None  # else it is found among the webhooks that take the event
+    _managed(body, caller, merchant_id, *([] if named is None else [webhooks_store.key(merchant_id, named)]))
     found = events.with_id(merchant_id, event_id)
     if found is None:
         raise ServiceError(ErrorCode.EVENT_NOT_FOUND)
@@ -240,7 +237,7 @@ def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[W
         return [one for one in found if one.takes(made.kind) or (made.kind == PING and one.id == made.webhook_id)]
     named = [one for one in found if one.id == webhook_id]
     if not named:
-        raise invalid_references(missing("webhook_id", ErrorCode.WEBHOOK_NOT_FOUND))
+        raise ServiceError(ErrorCode.WEBHOOK_NOT_FOUND)
     if not named[0].is_on:
         raise invalid(Finding("webhook_id", Check.CONTRADICTION, OFF))
     return named

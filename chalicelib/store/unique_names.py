@@ -36,19 +36,20 @@ def mid_key(mid: str) -> Key[UniqueName]:
     return Key(TABLE, UniqueName, {"name": f"mid#{digest}"})
 
 
+MID_TAKEN = Finding("back_retailer_id", ErrorCode.TID_TAKEN.code, "Another merchant has this number at its bank.")
+
+
 def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
     """Register the merchant's number at its bank (MID); raise 308 when another merchant has it.
 
     With `moves` it becomes this merchant's.
     """
-    message = "Another merchant has this number at its bank."
-    taken = Finding("back_retailer_id", ErrorCode.TID_TAKEN.code, message)
     return update(
         mid_key(mid),
         "SET #holder = :holder",
         {"holder": client_id},
         condition=None if moves else "attribute_not_exists(#holder) OR #holder = :holder",
-        otherwise=ServiceError(ErrorCode.TID_TAKEN, message, validations=(taken,)),
+        otherwise=ServiceError(ErrorCode.TID_TAKEN, MID_TAKEN.message, validations=(MID_TAKEN,)),
     )
 
 

@@ -493,4 +493,6 @@ def test_null_fields_clear_the_telephone_and_the_terminal(shop: Shop) -> None:
     [({"PhoneNull": True, "Phone": "+27829876543"}, "PhoneNull"), ({"TIDNull": True, "TID": "SHOP"}, "TIDNull")],
 )
 def test_a_field_is_not_given_and_cleared_at_once(shop: Shop, body: dict[str, Any], path: str) -> None:
+    shop.terminal(Name="SHOP")
+
     assert update(shop, shop.agent(), **body).findings == [(path, 12)]
