@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,14 +15,13 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.aws.client import Client
+from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain import deliveries as rules
 from chalicelib.domain import events as event_rules
 from chalicelib.domain import webhooks
 from chalicelib.domain.deliveries import Delivery, DeliveryState
 from chalicelib.domain.events import Event
-from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import https
-from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries
 from chalicelib.services.lane_runner import OPENS_AFTER, Swept
 from chalicelib.store import due_index, events
@@ -35,6 +35,7 @@ from tests.support import events as support_events
 from tests.support.accounts import a_stored_merchant
 from tests.support.events import a_stored_event, a_stored_hook, as_stored
 from tests.support.giving import Give
+from tests.support.intercepted_calls import StoppedError, before, failing, stopping
 from tests.support.receivers import Receiver, a_receiver
 
 LONG_AGO = timedelta(days=9)
@@ -188,14 +189,13 @@ def test_an_event_stored_an_hour_after_its_time_is_found(merchant: int, receiver
 
 
 def test_a_run_that_cannot_begin_every_event_sends_some_and_the_next_goes_on(
-    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch, give: Give
+    merchant: int, receiver: Receiver, clock: Clock, give: Give
 ) -> None:
-    made = [a_stored_event(merchant, datetime.now(UTC) + timedelta(milliseconds=number)).id for number in range(6)]
-    give(elapsed=lambda: 5.0 * len(receiver.calls))
-    monkeypatch.setattr(deliveries, "THREADS", 1)
+    made = [a_stored_event(merchant, datetime.now(UTC) + timedelta(milliseconds=number)).id for number in range(20)]
+    give(elapsed=lambda: 1.0 * len(receiver.calls))
     clock.ahead = timedelta(seconds=15)
 
-    first = deliveries.sweep(clock.now, seconds=12, waits=False)
+    first = deliveries.sweep(clock.now, seconds=3, waits=False)
     got = len(receiver.calls)
     later = [deliveries.sweep(clock.now, seconds=60, waits=False) for _ in range(3)]
 
@@ -219,35 +219,23 @@ def test_a_batch_reads_webhooks_once(merchant: int, receiver: Receiver, give: Gi
 
 
 @pytest.mark.parametrize(
-    ("dies_in", "sent"),  # before it dies, and when the stream's turn is over
-    [
-        ((events, "begin"), (0, 1)),
-        ((events, "end_beginning"), (0, 0)),
-        ((gateway, "call"), (0, 0)),
-        ((events, "store_attempt"), (1, 1)),
-    ],
+    ("call", "sent"),  # the call of the store at which it dies; sent before that, and when the stream's turn is over
+    [(2, (0, 1)), (3, (0, 0)), (None, (0, 0)), (4, (1, 1))],  # begin, end_beginning, the request, store_attempt
 )
 def test_a_process_that_dies_leaves_the_event_to_the_sweep(
-    merchant: int, receiver: Receiver, clock: Clock, dies_in: tuple[Any, str], sent: tuple[int, int]
+    merchant: int, receiver: Receiver, clock: Clock, call: int | None, sent: tuple[int, int]
 ) -> None:
-    class Killed(BaseException):
-        pass
-
-    def die(*_: object, **__: object) -> None:
-        raise Killed
-
     event = a_stored_event(merchant)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*dies_in, die)
-        with pytest.raises(Killed):
-            deliver(event)
-    before = len(receiver.calls)
+    dying = stopping(call, "before") if call else outside.given(post=failing(StoppedError()))
+    with suppress(StoppedError), dying:
+        deliver(event)
+    at_first = len(receiver.calls)
     clock.sweep(timedelta(seconds=15))
     after_its_turn = len(receiver.calls)  # what it held is still held
     clock.sweep(rules.HELD_FOR)
 
-    assert (before, after_its_turn) == sent
-    assert receiver.ids == [event.id] * (before + 1)
+    assert (at_first, after_its_turn) == sent
+    assert receiver.ids == [event.id] * (at_first + 1)
     assert [one.state for one in found(event)] == [DeliveryState.DELIVERED]
     assert due() == []
 
@@ -588,15 +576,10 @@ def test_an_attempt_that_ends_after_the_deletion_leaves_nothing_of_the_webhook(
 
 
 def test_an_outage_at_the_last_write_of_beginning_delays_no_delivery(
-    merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    merchant: int, receiver: Receiver, give: Give
 ) -> None:
     event = a_stored_event(merchant)
-
-    def failing(_: object) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(events, "end_beginning", failing)
-        deliveries.deliver([("1", encode(event))])
+    give(client=before("UpdateItem", failing(UnreachableError())))
+    deliveries.deliver([("1", encode(event))])
 
     assert receiver.ids == [event.id]

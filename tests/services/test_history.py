@@ -10,11 +10,10 @@ from itertools import count
 
 import pytest
 
-from chalicelib.domain import history_page
 from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.history_filter import HistoryFilter
-from chalicelib.domain.history_page import Page
+from chalicelib.domain.history_page import MAX_CANDIDATES, Page
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
@@ -186,7 +185,7 @@ def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
     by_day, _ = history.additions(books.merchant.id, entry_of(books.kept[0]))
-    commit(update(by_day.key, "ADD #n09 :many", {"many": 50_000}))
+    commit(update(by_day.key, "ADD #n09 :many", {"many": MAX_CANDIDATES}))
 
     with store_calls() as calls, pytest.raises(ServiceError) as error:
         books.ask(NOW, {"Search": "coffee"})
@@ -301,11 +300,8 @@ def test_a_list_of_a_year_costs_the_same_calls_for_any_number_of_payments(exact_
         assert calls[-1] == "BatchGetItem"
 
 
-def test_a_page_within_a_busy_day_reads_the_hours_of_that_day_alone(
-    exact_engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_within_a_busy_day_reads_the_hours_of_that_day_alone(exact_engine: str) -> None:
     del exact_engine
-    monkeypatch.setattr(history_page, "BUSY_DAY", 100)
     books = a_merchant_with_agents(count=5)
     last_week = NOW - timedelta(days=7)
     books.kept = [paid(books, books.agents[n % 5], last_week - n * timedelta(minutes=4)) for n in range(300)]
@@ -320,20 +316,20 @@ def test_a_page_within_a_busy_day_reads_the_hours_of_that_day_alone(
     assert ids(books.ask(NOW, {"Page": 2}).transactions) == ids(books.kept[99:199])
 
 
-def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str) -> None:
     del exact_engine
     books = a_merchant_with_agents(count=3)
     for number in range(30):
-        books.record(paid(books, books.agents[number % 2], NOW - number * HOUR))
+        books.record(paid(books, books.agents[number % 2], NOW - number * HOUR / 2))
     rare = [
         books.record(paid(books, books.agents[2], NOW - timedelta(days=number), acquirer="RARE")) for number in (0, 1)
     ]
-    monkeypatch.setattr(lists, "MAX_CANDIDATES", 20)
+    by_day, _ = history.additions(books.merchant.id, entry_of(books.kept[0]))
+    commit(update(by_day.key, "ADD #n09 :many", {"many": MAX_CANDIDATES - 30}))
 
     assert ids(books.ask(NOW, {"AcquirerCode": "RARE"}).transactions) == ids(rare)
-    monkeypatch.setattr(lists, "MAX_CANDIDATES", 30)
-    assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == 30
-    monkeypatch.setattr(lists, "MAX_CANDIDATES", 29)
+    assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == MAX_CANDIDATES
+    commit(update(by_day.key, "ADD #n09 :one", {"one": 1}))
     with pytest.raises(ServiceError) as refused:
         books.ask(NOW, {"AcquirerCode": "CASH"})
     assert refusal(refused) is ErrorCode.PERIOD_TOO_LONG

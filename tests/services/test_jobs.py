@@ -9,13 +9,18 @@ from typing import Any
 
 import pytest
 
+from chalicelib.aws.client import Client
+from chalicelib.domain.acquirer import AnswerLostError
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.routes import jobs
-from chalicelib.services import deliveries, outbox, outcomes, payment_sweep
+from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.services.lane_runner import Swept
+from chalicelib.store.table import table_name
+from infra.bench.client import through
 from tests.support.cards import a_card_body
-from tests.support.intercepted_calls import failing
+from tests.support.giving import Give
+from tests.support.intercepted_calls import broken, failing
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
 
@@ -82,16 +87,19 @@ def test_an_outage_or_a_defect_ends_one_kind_and_no_other(
         assert sorted(line["kind"] for line in lines if line.get("done") == 2) == sorted(KINDS.keys() - {kind})
 
 
-def test_the_kinds_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kinds_run_side_by_side(give: Give) -> None:
     together = threading.Barrier(len(KINDS))
+    waiting = dict.fromkeys(map(table_name, ("transactions", "outbox", "events")), True)
 
-    def wait(_: datetime) -> Swept:
-        together.wait(20)
-        return Swept()
+    def wait(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if operation == "Query" and waiting.pop(parameters["TableName"], False):
+            together.wait(20)
+        return client.call(operation, **parameters)
 
-    for service, name in KINDS.values():
-        monkeypatch.setattr(service, name, wait)
+    give(client=through(wait))
     jobs.sweep(EVENT, None)
+
+    assert (waiting, together.broken) == ({}, False)
 
 
 @pytest.mark.parametrize("job", [jobs.deliver_events, jobs.deliver_outbox])
@@ -136,12 +144,10 @@ def test_who_has_nothing_to_do_is_not_behind() -> None:
     assert outbox.sweep(datetime(2000, 1, 1, tzinfo=UTC)) == Swept()
 
 
-def test_a_payment_that_is_open_past_its_deadline_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_payment_that_is_open_past_its_deadline_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     payment = stored_transaction(a_till().pay(a_card_body(12.68)).id)
-    monkeypatch.setattr(outcomes, "resolve", lambda transaction, *_: transaction)
-    payment_sweep.run(payment.deadline + HOUR)
+    with broken(inquire=failing(AnswerLostError()), reverse=failing(AnswerLostError())):
+        payment_sweep.run(payment.deadline + HOUR)
 
     told = [line for line in capsys.readouterr().out.splitlines() if '"event": "overdue"' in line]
     assert any(payment.id in line for line in told)

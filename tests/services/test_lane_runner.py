@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -194,11 +195,15 @@ def test_who_is_told_of_its_silence_in_another_way_does_not_count_as_behind() ->
     assert run.swept().behind_seconds == 60 - OPENS_AFTER
 
 
-@pytest.mark.parametrize(("due_in", "done"), [(0.05, 2), (SECONDS + 1, 1)])
-def test_a_run_that_waits_does_what_becomes_due_before_its_end(
-    monkeypatch: pytest.MonkeyPatch, due_in: float, done: int
-) -> None:
-    monkeypatch.setattr(lane_runner, "LOOK_EACH", 0.01)
+def a_clock() -> dict[str, Any]:
+    """A clock that only pauses move."""
+    paused: list[float] = []
+    return {"elapsed": lambda: sum(paused), "pause": paused.append}
+
+
+@pytest.mark.parametrize(("due_in", "done"), [(SECONDS - 1, 2), (SECONDS + 1, 1)])
+def test_a_run_that_waits_does_what_becomes_due_before_its_end(give: Give, due_in: float, done: int) -> None:
+    give(**a_clock())
     seen: list[datetime] = []
 
     def attempt(entry: Due, now: datetime) -> Done:
@@ -216,10 +221,8 @@ def test_a_run_that_waits_does_what_becomes_due_before_its_end(
     assert all(at >= due for at, due in zip(seen, times.values(), strict=False))
 
 
-def test_a_run_that_waits_repeats_what_becomes_due_again_and_nothing_that_only_stays_due(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lane_runner, "LOOK_EACH", 0.01)
+def test_a_run_that_waits_repeats_what_becomes_due_again_and_nothing_that_only_stays_due(give: Give) -> None:
+    give(**a_clock())
     begun: list[str] = []
 
     def work(entry: Due) -> bool | None:
@@ -227,7 +230,7 @@ def test_a_run_that_waits_repeats_what_becomes_due_again_and_nothing_that_only_s
         if entry.id == "lane1":
             raise RuntimeError
         if len(begun) < 3:
-            ENTRIES["lane"][0] = Due(entry.key, NOW + timedelta(seconds=0.02))
+            ENTRIES["lane"][0] = Due(entry.key, NOW + timedelta(seconds=2))
         return ANSWERED
 
     swept = drained(a_lane(work, "lane", 2, threads=1), waits=True)

@@ -256,37 +256,36 @@ def test_an_idle_run_reads_each_lane_once() -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_sweeps_at_once_share_the_work_and_ask_about_each_payment_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    silent = FakeAcquirer(is_silent=True, meanwhile=lambda: time.sleep(0.01))
-    monkeypatch.setattr("chalicelib.services.lane_runner.OPENS_AFTER", 1000)
+def test_sweeps_at_once_share_the_work_and_ask_about_each_payment_once() -> None:
+    living = FakeAcquirer()
 
-    with serving(SILENT=silent):
-        payments = [unknown("SILENT") for _ in range(60)]
-        with ThreadPoolExecutor(3) as pool:
+    with serving(LIVING=living):
+        payments = [unknown("LIVING") for _ in range(60)]
+        with hooked(lambda *_: time.sleep(0.01)), ThreadPoolExecutor(3) as pool:
             sweeps = list(pool.map(lambda _: payment_sweep.run(DUE), range(3)))
 
-    assert Counter(silent.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
+    assert Counter(living.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
     assert sum(swept.done for swept in sweeps) >= 60
 
 
 @pytest.mark.usefixtures("alone")
-def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "CLAIM_PAUSE", timedelta(0))  # the run takes longer than a claim lasts
-    monkeypatch.setattr("chalicelib.services.lane_runner.OPENS_AFTER", 1000)
-    runs: list[int] = []
+def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(give: Give) -> None:
+    runs, clock = list[int](), [0.0]
+    give(elapsed=lambda: clock[0])
     silent = FakeAcquirer(is_silent=True)
 
     def let_another_run() -> None:
         if len(silent.inquiries) == 1:
             runs.append(payment_sweep.run(DUE).done)
+            clock[0] += steps.CLAIM_PAUSE.total_seconds() + 1
 
     silent.meanwhile = let_another_run
     with serving(SILENT=silent), threads(1):
-        payments = [unknown("SILENT") for _ in range(20)]
+        payments = [unknown("SILENT") for _ in range(OPENS_AFTER - 1)]
         runs.append(payment_sweep.run(DUE).done)
 
     assert Counter(silent.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
-    assert runs == [19, 1]
+    assert runs == [OPENS_AFTER - 2, 1]
 
 
 @pytest.mark.slow

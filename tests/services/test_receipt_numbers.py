@@ -14,11 +14,11 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.takings import ReportTakings
 from chalicelib.services import reversals, takings
-from chalicelib.store import retries
 from chalicelib.store.table import put_new, write_one
 from tests.support.builders import an_agent
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls, write_units
+from tests.support.giving import Give
 from tests.support.intercepted_calls import hooked, stopping
 from tests.support.interleaving import Turns
 from tests.support.tills import Till, a_till, kept
@@ -146,14 +146,15 @@ def test_a_process_that_dies_makes_no_gap(number: int, when: str) -> None:
 
 
 @on_both_engines
-def test_an_agent_whose_numbers_are_always_taken_gets_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    till, others = a_till(), [True]
-    monkeypatch.setattr(retries, "CHANGED_FOR", 0)
+def test_an_agent_whose_numbers_are_always_taken_gets_an_answer(give: Give) -> None:
+    till, others, clock = a_till(), [True], [0.0]
+    give(elapsed=lambda: clock[0])
 
     def take_a_number(when: str, name: str) -> None:
         if (when, name) == ("before", "TransactWriteItems") and others.pop():
             others.append(False)  # nobody disturbs the other payment
             till.pay(a_body())
+            clock[0] += 1
             others[:] = [True]
 
     with hooked(take_a_number), pytest.raises(ServiceError) as refused:

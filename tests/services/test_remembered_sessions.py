@@ -17,7 +17,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.agents import UpdateAgent
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import agents as agent_service
-from chalicelib.services import authentication, sessions
+from chalicelib.services import sessions
 from chalicelib.services.authentication import caller_of
 from chalicelib.services.caller_check import admit
 from chalicelib.store import agents, audit, merchants
@@ -315,16 +315,9 @@ def test_no_sign_in_that_began_before_survives_the_end_of_the_sessions(give: Giv
     assert _listed(till) == []
 
 
-def test_an_end_between_the_password_and_the_admission_refuses_the_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_between_the_password_and_the_admission_refuses_the_sign_in(give: Give) -> None:
     owner, till = _owner_and_till()
-    verify = authentication.caller_of_password
-
-    def end_after(*arguments: Any) -> Caller:
-        caller = verify(*arguments)
-        _update(till, owner, EndSessions=True)
-        return caller
-
-    monkeypatch.setattr(authentication, "caller_of_password", end_after)
+    give(client=before("BatchGetItem", lambda: _update(till, owner, EndSessions=True)))
     with pytest.raises(ServiceError) as refusal:
         _sign_in(till)
 

@@ -1,18 +1,18 @@
 """A reversal that is requested again: while the first is unknown, and at the same moment."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from chalicelib.aws.client import Client
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnusableAnswerError
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import reversals
-from chalicelib.services.caller_check import Admitted, admit
-from chalicelib.store import transactions
+from infra.bench.client import through
 from tests.support.cards import STEADY, a_card_body
 from tests.support.giving import Give
 from tests.support.intercepted_calls import before, broken, failing, hooked
@@ -106,18 +106,18 @@ def test_a_reversal_in_another_mode_is_no_repeat(modes: tuple[ReverseMode, Rever
 
 
 @pytest.mark.parametrize("amount", ["100", "60"])
-def test_an_equal_request_that_looked_early_gets_the_first_answer(monkeypatch: pytest.MonkeyPatch, amount: str) -> None:
+def test_an_equal_request_that_looked_early_gets_the_first_answer(give: Give, amount: str) -> None:
     till = a_till()
     payment = paid(till)
     first = till.give_back(payment, NOW, key="one", Amount=amount)
 
-    def before_the_first(*asked: object, **named: object) -> Admitted:
-        admitted = admit(*asked, **named)  # type: ignore[arg-type]
-        early = transactions.key(first.id)
-        found = tuple((key, None if key == early else record) for key, record in admitted.found)
-        return Admitted(admitted.agent, admitted.merchant, found)
+    def before_the_first(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        answer = client.call(operation, **parameters)
+        for found in answer["Responses"].values() if operation == "BatchGetItem" else ():
+            found[:] = [item for item in found if item.get("id") != {"S": first.id}]
+        return answer
 
-    monkeypatch.setattr(reversals, "admit", before_the_first)
+    give(client=through(before_the_first))
     assert till.give_back(payment, NOW, key="one", Amount=amount).id == first.id
     with pytest.raises(ServiceError):
         till.give_back(payment, NOW, key="two", Amount=amount)
