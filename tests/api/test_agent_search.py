@@ -1,11 +1,8 @@
 from typing import Any
 
-import pytest
-
-from chalicelib.domain import history_page
-from chalicelib.services import agents
+from chalicelib.store.table import commit, put_new
 from tests.support import http
-from tests.support.builders import PASSWORD, Shop, a_shop
+from tests.support.builders import PASSWORD, Shop, a_shop, an_agent
 
 
 def search(shop: Shop, login: tuple[str, str] | None = None, **body: Any) -> Any:
@@ -71,18 +68,19 @@ def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
     assert ids(search(shop, Search="\u0000")) == []
 
 
-def test_pages_follow_each_other_and_after_the_last_all_are_empty(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_page, "PAGE_SIZE", 2)
-    numbers = [shop.owner_id, *(shop.agent()["ID"] for _ in range(2))]
+def test_pages_follow_each_other_and_after_the_last_all_are_empty(shop: Shop) -> None:
+    agents = [an_agent(client_id=shop.id) for _ in range(100)]
+    commit(*(put_new("agents", agent, "id") for agent in agents))
+    numbers = [shop.owner_id, *(agent.id for agent in agents)]
 
-    assert ids(search(shop, Page=0)) == ids(search(shop)) == numbers[:2]
-    assert ids(search(shop, Page=2)) == numbers[2:]
+    assert ids(search(shop, Page=0)) == ids(search(shop)) == numbers[:100]
+    assert ids(search(shop, Page=2)) == numbers[100:]
     past = search(shop, Page=10**12)
     assert ids(past) == []
-    assert past["PosCounters"] == {"Pagesize": 2, "ItemCountPage": 0, "ItemCountTtl": 3, "PageCount": 2}
+    assert past["PosCounters"] == {"Pagesize": 100, "ItemCountPage": 0, "ItemCountTtl": 101, "PageCount": 2}
 
 
-def test_an_agent_whose_login_just_moved_is_listed_without_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agents, "read_all", lambda *_, **__: [None])
+def test_an_agent_whose_login_just_moved_is_listed_without_it(shop: Shop) -> None:
+    commit(put_new("agents", an_agent(client_id=shop.id), "id"))
 
-    assert search(shop)["PosList"][0]["Logon"] is None
+    assert search(shop)["PosList"][1]["Logon"] is None

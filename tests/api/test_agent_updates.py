@@ -8,12 +8,12 @@ import pytest
 from chalicelib import outside
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.sign_in import canonical
-from chalicelib.services import agents as service
 from chalicelib.store import agents, audit
-from chalicelib.store.table import read, set_attributes, write_one
+from chalicelib.store.table import set_attributes, write_one
 from chalicelib.store.table import update as store_update
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
+from tests.support.intercepted_calls import hooked
 from tests.support.stored import stored_record
 from tests.support.transactions import a_body
 
@@ -224,14 +224,15 @@ def test_an_e_mail_that_is_taken_changes_nothing(shop: Shop, agent: dict[str, An
     assert stored_agent(agent) == before
 
 
-def test_an_e_mail_that_somebody_else_moves_at_the_same_time_is_read_again(
-    shop: Shop, agent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = iter([None])
-    monkeypatch.setattr(service, "read", lambda key: next(answers, read(key)))
-    email = an_email()
+def test_an_e_mail_that_somebody_else_moves_at_the_same_time_is_read_again(shop: Shop, agent: dict[str, Any]) -> None:
+    email, meanwhile = an_email(), iter([an_email()])
 
-    assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
+    def move(*call: str) -> None:
+        if call == ("after", "BatchGetItem") and (moved := next(meanwhile, None)):
+            assert update(shop, agent, Email=moved).status == 200
+
+    with hooked(move):
+        assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
     assert sign_in_error(shop, agent, PASSWORD, email) == (200, 0)
 
 

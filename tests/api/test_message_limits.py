@@ -27,7 +27,7 @@ from tests.support.cards import a_card_body
 from tests.support.cost import store_calls
 from tests.support.giving import environment
 from tests.support.http import Reply, post
-from tests.support.intercepted_calls import before
+from tests.support.intercepted_calls import before, failing
 from tests.support.receipts import mails, messages
 from tests.support.transactions import a_body, a_guid
 
@@ -239,10 +239,9 @@ def test_the_receipt_of_a_signed_payment_counts_as_another_message(stage: str) -
     assert len(mails(to)) == 10
 
 
-def test_a_repeated_attempt_at_a_message_counts_once(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_attempt_at_a_message_counts_once(stage: str) -> None:
     to = an_email()
-    with monkeypatch.context() as down:
-        down.setattr("chalicelib.gateways.mail.send", _fail)
+    with outside.given(send_mail=failing(NotSentError("ReadTimeoutError"))):
         replies = [pay(stage, {"Email": to}) for _ in range(10)]
         events.deliver_all()
     while outbox.sweep(datetime.now(UTC).replace(year=2999)).done:
@@ -250,11 +249,6 @@ def test_a_repeated_attempt_at_a_message_counts_once(stage: str, monkeypatch: py
 
     assert [warnings(reply) for reply in replies] == [[]] * 10
     assert len(mails(to)) == 10
-
-
-def _fail(*_: object) -> None:
-    reason = "ReadTimeoutError"
-    raise NotSentError(reason)
 
 
 def test_addresses_that_differ_in_a_tag_are_one(stage: str) -> None:

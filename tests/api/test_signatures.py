@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
+from chalicelib import outside
 from chalicelib.domain.transaction import Erasure
-from chalicelib.gateways import files
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
 from chalicelib.store.table import update, write_one
@@ -15,7 +15,9 @@ from tests.api.test_files import a_file, content_of, objects
 from tests.support import events
 from tests.support.builders import JPEG, PNG, an_email
 from tests.support.cards import STEADY, a_card_body
+from tests.support.giving import boto3_client
 from tests.support.http import OWNER, TILL, Reply, get, post
+from tests.support.intercepted_calls import failing
 from tests.support.receipts import mails
 from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body
@@ -204,14 +206,11 @@ def test_a_payment_that_was_reversed_in_full_takes_its_signature_without_another
     assert len(mails(to)) == 1
 
 
-def test_with_the_storage_out_of_reach_the_signature_is_owed(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unreachable(**_: object) -> None:
-        raise EndpointConnectionError(endpoint_url="https://s3.example")
-
+def test_with_the_storage_out_of_reach_the_signature_is_owed(stage: str) -> None:
+    unreachable = failing(EndpointConnectionError(endpoint_url="https://s3.example"))
     body = owing()
     send(stage, body)
-    with monkeypatch.context() as until:
-        until.setattr(files._client(), "put_object", unreachable)  # noqa: SLF001  the only door to the bucket
+    with outside.given(boto3_client=boto3_client("s3", put_object=unreachable)):
         assert send(stage, body, a_file("SIGNATURE")).error == (503, 903)
 
     assert state(send(stage, body)) == AWAITING

@@ -1,11 +1,12 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from chalicelib.domain import history_page
 from chalicelib.store import audit, terminals
+from chalicelib.store.table import commit, put_new
 from tests.support import builders, http
-from tests.support.builders import PASSWORD, Shop, a_shop, terminal_body
+from tests.support.builders import PASSWORD, Shop, a_shop, a_terminal, terminal_body
 from tests.support.stored import stored_record
 from tests.support.transactions import a_body
 
@@ -204,9 +205,7 @@ def test_a_blocked_terminal_takes_no_payment(shop: Shop) -> None:
     assert shop.post("/api/v1/payment/listHistoryEx", {}).body["TransactionsCounters"]["ItemCountTtl"] == 0
 
 
-def test_terminals_are_listed_newest_first_and_found_by_text_and_state(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terminals_are_listed_newest_first_and_found_by_text_and_state(shop: Shop) -> None:
     first, second = (
         shop.terminal(Title="Kiosk", Name="TILL-A"),
         shop.terminal(State=0, City="Paarl", BackRetailerID="MID-OF-MY-BANK"),
@@ -222,7 +221,8 @@ def test_terminals_are_listed_newest_first_and_found_by_text_and_state(
     assert listed(Search="KIOSK") == listed(State=1) == listed(Search="till-a") == [first["ID"]]
     assert listed(Search="of-my-bank") == listed(Search="paarl") == [second["ID"]]
     assert listed(Search="kiosk", State=0) == []
-    monkeypatch.setattr(history_page, "PAGE_SIZE", 1)
+    newer = [a_terminal(client_id=shop.id, created_at=datetime.now(UTC)) for _ in range(99)]
+    commit(*(put_new("terminals", one, "id") for one in newer))
     page = shop.post(f"{shop.path}/terminal/list", {"Page": 2}).body
     assert page["Terminals"] == [first]
-    assert page["TerminalsCounters"] == {"Pagesize": 1, "ItemCountPage": 1, "ItemCountTtl": 2, "PageCount": 2}
+    assert page["TerminalsCounters"] == {"Pagesize": 100, "ItemCountPage": 1, "ItemCountTtl": 101, "PageCount": 2}

@@ -19,9 +19,10 @@ from chalicelib.domain.password_lock import (
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, password_lock
 from chalicelib.store.password_lock import Counter
-from chalicelib.store.table import Value, Write, client, read, table_name, update, write_one
+from chalicelib.store.table import client, read, table_name, update, write_one
 from infra.stack import resources
 from tests.support.accounts import an_account
+from tests.support.intercepted_calls import hooked
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SOURCE = "digest-of-an-address"
@@ -202,18 +203,16 @@ def test_no_login_is_the_key_of_the_failures_of_an_unknown_one(email: str) -> No
         assert not agents.login_key(text).key["email"].startswith(password_lock.UNKNOWN)
 
 
-def test_a_lock_or_a_failure_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_or_a_failure_that_comes_too_late_for_a_login_leaves_nothing() -> None:
     account = an_account()
     counter = password_lock.counter(account.email)
     _fail(counter, LOCK_AFTER - 1)
 
-    def move_away(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
-        left = write_one(write, returned)
-        client().call("DeleteItem", TableName=table_name("logins"), Key=agents.login_key(account.email).wire())
-        return left
+    def move_away(*call: str) -> None:
+        if call == ("after", "UpdateItem"):
+            client().call("DeleteItem", TableName=table_name("logins"), Key=agents.login_key(account.email).wire())
 
-    with monkeypatch.context() as patch:
-        patch.setattr(password_lock, "write_one", move_away)
+    with hooked(move_away):
         _fail(counter, 1)
     with pytest.raises(ServiceError):
         _count(counter, FailedAttempts(), SOURCE, NOW)

@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import CardInput
@@ -25,6 +23,7 @@ from infra.local import ports
 from tests.support import builders, events, http, receivers
 from tests.support.builders import JPEG, PASSWORD, PNG, Shop, a_shop, an_email
 from tests.support.cards import EXP, PAN, chip_data
+from tests.support.intercepted_calls import broken
 from tests.support.spec_checks import Seen
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.transactions import a_guid
@@ -246,9 +245,8 @@ class Run:
 
     def make(self, name: str, endpoint: str, body: dict[str, Any]) -> Made:
         """Make a payment or a reversal of this name."""
-        with pytest.MonkeyPatch.context() as patch:
-            requests: list[AuthorizationRequest] = []
-            patch.setattr(Sandbox, "authorize", noting(Sandbox.authorize, requests))
+        requests: list[AuthorizationRequest] = []
+        with broken(authorize=noting(Sandbox().authorize, requests)):
             reply = self.post(endpoint, body)
         assert reply.status == 200, reply.text
         answer = reply.body
@@ -260,9 +258,9 @@ class Run:
 def noting(method: Callable[..., Any], requests: list[Any]) -> Callable[..., Any]:
     """Return the method of an acquirer, which notes the requests it gets."""
 
-    def note(acquirer: Any, request: Any, within_s: float) -> Any:
+    def note(request: Any, within_s: float) -> Any:
         requests.append(request)
-        return method(acquirer, request, within_s)
+        return method(request, within_s)
 
     return note
 

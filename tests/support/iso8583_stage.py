@@ -1,20 +1,18 @@
 """The stage with the acquirer ISO8583 and a bank on TCP; our books and the bank's, compared payment by payment."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from unittest.mock import patch
 
-from chalicelib import outside
 from chalicelib.domain.acquirer import TOO_LATE
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from infra.bank.bank import Bank
 from infra.bank.faults import Fault, Hook, times
 from infra.bank.server import Server
+from tests.support.giving import environment
 from tests.support.stored import stored_transaction
 from tests.support.tills import Till, a_till
 from tests.support.transactions import NOW
@@ -70,14 +68,13 @@ def paying_at_a_bank(now: datetime = NOW, folder: Path | None = None) -> Iterato
     running = RunningBank(now, folder, Server(Bank(folder)))
     running.bank.clock = lambda: running.now
     running.server.start()
-    environment = {
-        "ACQUIRERS": "ISO8583",
-        "ISO8583_HOST": running.server.host,
-        "ISO8583_PORT": str(running.server.port),
-        "ISO8583_INSTITUTION": INSTITUTION,
-        "ISO8583_TLS": "off",
-    }
-    with patch.dict(os.environ, environment), outside.given():
+    with environment(
+        ACQUIRERS="ISO8583",
+        ISO8583_HOST=running.server.host,
+        ISO8583_PORT=str(running.server.port),
+        ISO8583_INSTITUTION=INSTITUTION,
+        ISO8583_TLS="off",
+    ):
         yield running
         running.kill()
 

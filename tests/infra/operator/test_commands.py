@@ -319,11 +319,8 @@ def test_a_log_line_stands_apart_from_what_a_command_prints(
 
 
 @pytest.mark.parametrize("defect", [RuntimeError("a defect"), ParamValidationError(report="a defect")])
-def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, defect: Exception) -> None:
-    def fail(_: Any) -> None:
-        raise defect
-
-    monkeypatch.setitem(operator.COMMANDS, "sweep", ("", fail, {}))
+def test_a_defect_keeps_its_traceback(give: Give, defect: Exception) -> None:
+    give(client=failing(defect))
     with pytest.raises(type(defect)):
         run("sweep")
 

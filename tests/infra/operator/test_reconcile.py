@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.errors import RefusedError
+from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
-from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store import history, merchants, sequences, transactions
-from chalicelib.store.table import update, write_one
+from chalicelib.store.table import BATCH, update, write_one
 from infra.operator import commands as operator
-from infra.operator import reconcile as operator_reconcile
 from infra.operator.reconciliation import books_of
 from tests.support.giving import Give
+from tests.support.intercepted_calls import failing
 from tests.support.reconciliations import DAY, a_purchase, a_reversal, listed
 from tests.support.transactions import a_guid, altered
 
@@ -241,11 +240,8 @@ def test_the_books_are_of_one_acquirer_over_all_merchants_and_agents(acquirer: s
     assert sorted(one.id for one in found) == sorted(one.id for one in mine)
 
 
-def test_a_day_of_more_transactions_than_are_read_at_once_is_read_whole(
-    acquirer: str, shop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("infra.operator.reconciliation.BATCH", 2)
-    mine = [kept(a_purchase(**shop)) for _ in range(5)]
+def test_a_day_of_more_transactions_than_are_read_at_once_is_read_whole(acquirer: str, shop: dict[str, Any]) -> None:
+    mine = [kept(a_purchase(**shop)) for _ in range(BATCH + 1)]
 
     assert sorted(one.id for one in books_of(acquirer, DAY)) == sorted(one.id for one in mine)
 
@@ -313,17 +309,14 @@ REFUSED = RefusedError("Query", "AccessDeniedException")
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
-        (ServiceError(ErrorCode.STORE_UNAVAILABLE), "The store is out of reach."),
+        (UnreachableError(), "The store is out of reach."),
         (REFUSED, "The store refused: AccessDeniedException."),
         (SystemExit("The setting TABLE_PREFIX is missing."), "The setting TABLE_PREFIX is missing."),
     ],
 )
 def test_books_that_cannot_be_read_are_no_difference(
-    reconcile: Reconcile, monkeypatch: pytest.MonkeyPatch, failure: BaseException, message: str
+    reconcile: Reconcile, give: Give, failure: BaseException, message: str
 ) -> None:
-    def fail(*_: object) -> None:
-        raise failure
-
-    monkeypatch.setattr(operator_reconcile, "books_of", fail)
+    give(client=failing(failure))
 
     assert reconcile(listed()) == (2, [message])

@@ -1,4 +1,7 @@
 from collections.abc import Callable
+from functools import cache
+from io import StringIO
+from typing import TextIO
 
 import pytest
 
@@ -20,7 +23,8 @@ from infra.operator.system_users import create_system_user
 from tests.support import http
 from tests.support.accounts import an_account, basic, signed
 from tests.support.builders import NOW, a_login, an_agent, an_email
-from tests.support.giving import typing
+from tests.support.giving import Give, typing
+from tests.support.intercepted_calls import before
 
 pytestmark = pytest.mark.usefixtures("moto")
 PASSWORD = "long enough a password"  # noqa: S105  of test agents alone
@@ -112,19 +116,19 @@ def test_all_credentials_of_a_system_user_are_replaced(capsys: pytest.CaptureFix
 
 
 def test_of_two_operators_who_replace_credentials_at_once_only_one_reports_success(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
     account = an_account()
     first, second = "the first long password", "the second long password"
 
-    def overtaken() -> Secret:
-        monkeypatch.setattr(system_users, "_read_password", lambda: Secret(first))
-        run("replace-credentials", "--email", account.email)
-        return Secret(second)
+    @cache
+    def overtaken() -> TextIO:
+        run("replace-credentials", "--email", account.email, typed=first)
+        return StringIO(second)
 
-    monkeypatch.setattr(system_users, "_read_password", overtaken)
+    give(typed=overtaken)
     with pytest.raises(SystemExit, match="Nothing was changed: run the command again"):
-        run("replace-credentials", "--email", account.email)
+        operator.main(["replace-credentials", "--email", account.email])
 
     assert capsys.readouterr().out.count("has a new password") == 1
     assert authenticate(basic(account.email, first), "", NOW).agent_id == account.agent.id
@@ -260,21 +264,11 @@ def test_the_last_active_system_user_stays(command: Run, action: str) -> None:
 
 
 @pytest.mark.parametrize("meanwhile", ["block", "delete"])
-def test_two_operators_at_once_do_not_end_the_last_two_system_users(
-    command: Run, monkeypatch: pytest.MonkeyPatch, meanwhile: str
-) -> None:
+def test_two_operators_at_once_do_not_end_the_last_two_system_users(command: Run, give: Give, meanwhile: str) -> None:
     first, second = (create_system_user("Ann Lee", an_email(), Secret(PASSWORD)) for _ in range(2))
     others_blocked(first.email)
     system_users.change(read(agents.key(second.id)) or second, system_users.UNBLOCK)
-    find = system_users._another_active  # noqa: SLF001
-
-    def overtaken(agent: Agent) -> Agent | None:
-        monkeypatch.setattr(system_users, "_another_active", find)
-        found = find(agent)
-        command("system-users", meanwhile, "--email", second.email)
-        return found
-
-    monkeypatch.setattr(system_users, "_another_active", overtaken)
+    give(client=before("TransactWriteItems", lambda: command("system-users", meanwhile, "--email", second.email)))
     with pytest.raises(SystemExit, match="Somebody else changed a system user meanwhile"):
         command("system-users", "delete", "--email", first.email)
 
