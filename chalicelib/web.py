@@ -248,7 +248,9 @@ def _answer(endpoint: Endpoint, arguments: Mapping[str, Any]) -> Answer | Docume
     try:
         return endpoint.view(**arguments)
     except ServiceError as refusal:
-        raise body.beside_faults(refusal) if isinstance(body, RequestModel) else refusal from None
+        if not isinstance(body, RequestModel):
+            raise
+        raise body.beside_faults(refusal) from None
 
 
 def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], sent: dict[str, Any]) -> dict[str, Any]:

@@ -90,8 +90,8 @@ class PaymentOrder(Record):
         return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
 
 
-class Till(Record):
-    """The place of a payment: its agent, merchant and terminal."""
+class PointOfSale(Record):
+    """The agent, merchant and terminal that take a payment."""
 
     agent: Agent
     merchant: Merchant
@@ -161,37 +161,37 @@ def _paid(order: PaymentOrder, merchant: Merchant) -> datetime | None:
         return None
 
 
-def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transaction:
+def without_acquirer(order: PaymentOrder, pos: PointOfSale, now: datetime) -> Transaction:
     """Return the transaction of a payment without an acquirer: it is approved as soon as it is stored.
 
     Raise 202 with every problem, or 569 when the only problem is an unknown terminal group.
     """
-    (amount_minor, got_minor), findings = amounts(order, till.terminal)
+    (amount_minor, got_minor), findings = amounts(order, pos.terminal)
     findings += wrong_acquirer(order)
-    date, offline = _offline(order, till.merchant, now)
-    findings += offline
-    findings += check_group(order.terminal_group, till.merchant, till.terminal)
+    paid_at, of_offline = _offline(order, pos.merchant, now)
+    findings += of_offline
+    findings += check_group(order.terminal_group, pos.merchant, pos.terminal)
     if findings:
         raise invalid_references(*findings)
 
     return begin(
         order,
-        till,
+        pos,
         now,
         phase=Phase.APPROVED,
         acquirer=KINDS[order.input_type].acquirer or "",
         amount_minor=amount_minor,
         amount_cash_got_minor=got_minor,
-        date=date,
+        date=paid_at,
         invoice=order.offline_invoice or "",
         result=Result(code=0, message=APPROVED_TEXT),
     )
 
 
-def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Transaction:
+def begin(order: PaymentOrder, pos: PointOfSale, now: datetime, **decided: Any) -> Transaction:
     """Return the transaction of a payment: the common fields plus `decided`. Raise 202 when it fits no answer."""
-    agent, merchant, terminal = till.agent, till.merchant, till.terminal
-    taxes = _taxes(order, till, decided["amount_minor"])
+    agent, merchant, terminal = pos.agent, pos.merchant, pos.terminal
+    taxes = _taxes(order, pos, decided["amount_minor"])
     facts = {
         "id": order.id,
         "client_id": merchant.id,
@@ -207,7 +207,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "fingerprint": fingerprint(order, agent.id),
         "particulars": order.particulars,
         "tax_amounts": taxes,
-        "tax_invoice": False if taxes and _needs_buyer(order, till, decided["amount_minor"]) else None,
+        "tax_invoice": False if taxes and _needs_buyer(order, pos, decided["amount_minor"]) else None,
         "receipt": ReceiptContent(
             purchases=order.purchases,
             taxes=order.taxes,
@@ -224,22 +224,22 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
     return begun
 
 
-def _taxes(order: PaymentOrder, till: Till, amount_minor: int) -> tuple[TaxAmount, ...]:
+def _taxes(order: PaymentOrder, pos: PointOfSale, amount_minor: int) -> tuple[TaxAmount, ...]:
     """Return the taxes of a payment by its lines, else those of the whole payment, by the merchant's price list."""
-    known = till.merchant.taxes
+    known = pos.merchant.taxes
     if not known:
         return ()
     if order.purchases:
-        lines = [TaxedLine(money.rounded(one.total, till.terminal.currency), one.tax_codes) for one in order.purchases]
+        lines = [TaxedLine(money.rounded(one.total, pos.terminal.currency), one.tax_codes) for one in order.purchases]
     else:
         lines = [TaxedLine(amount_minor, order.taxes.codes if order.taxes else ())]
     return taxes_of(lines, amount_minor, known)
 
 
-def _needs_buyer(order: PaymentOrder, till: Till, amount_minor: int) -> bool:
-    currency, is_cash = till.terminal.currency, order.input_type is InputType.CASH
+def _needs_buyer(order: PaymentOrder, pos: PointOfSale, amount_minor: int) -> bool:
+    currency, is_cash = pos.terminal.currency, order.input_type is InputType.CASH
     price_minor = price_of(order.purchases, amount_minor, currency, is_cash=is_cash)
-    return needs_buyer(till.merchant.country_code, currency.code, price_minor)
+    return needs_buyer(pos.merchant.country_code, currency.code, price_minor)
 
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
@@ -336,7 +336,7 @@ Refuse = Callable[[str, AuthorizationRequest], Sequence[Finding]]
 
 def with_card(  # noqa: PLR0913  each argument is needed and independent
     order: PaymentOrder,
-    till: Till,
+    pos: PointOfSale,
     now: datetime,
     *,
     acquirers: Sequence[str],
@@ -350,25 +350,25 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
     problem, 566 when the agent may not pay with the linked card, 569 when the only problem is an unknown terminal
     group.
     """
-    today = business_day(now, till.merchant.gmt)
+    today = business_day(now, pos.merchant.gmt)
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
-        linked = _usable(linked, till.agent.id, today)
-    (amount_minor, _), findings = amounts(order, till.terminal)
+        linked = _usable(linked, pos.agent.id, today)
+    (amount_minor, _), findings = amounts(order, pos.terminal)
     findings += order.card_findings
     findings += expired(order.card, today) if order.card else ()
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
     findings += _check_acquirer(acquirer, acquirers, linked)
     findings += _check_online(order)
     findings += _check_chip(order)
-    findings += check_group(order.terminal_group, till.merchant, till.terminal)
-    request = _request(order, till, linked, amount_minor)
+    findings += check_group(order.terminal_group, pos.merchant, pos.terminal)
+    request = _request(order, pos, linked, amount_minor)
     findings += refuse(acquirer, request) if acquirer in acquirers else ()
     if findings:
         raise invalid_references(*findings)
 
     transaction = begin(
         order,
-        till,
+        pos,
         now,
         phase=Phase.SENT,
         acquirer=acquirer,
@@ -380,15 +380,17 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
     return transaction, request
 
 
-def _request(order: PaymentOrder, till: Till, linked: LinkedCard | None, amount_minor: int) -> AuthorizationRequest:
+def _request(
+    order: PaymentOrder, pos: PointOfSale, linked: LinkedCard | None, amount_minor: int
+) -> AuthorizationRequest:
     """Return the request to the acquirer, under the payment's own ID."""
     return AuthorizationRequest(
         reference=order.id,
         amount_minor=amount_minor,
-        currency=till.terminal.currency,
+        currency=pos.terminal.currency,
         input_type=order.input_type,
-        terminal=till.terminal.tid,
-        merchant=till.terminal.back_retailer_id,
+        terminal=pos.terminal.tid,
+        merchant=pos.terminal.back_retailer_id,
         card=order.card,
         link_id=linked.link_id if linked else None,
         single_step=order.single_step,

@@ -333,13 +333,13 @@ class Rule(Record):
     """A rule between fields. It is judged whenever the fields that it needs are readable, whatever else is wrong.
 
     `needed` are the names of these fields, such as "features.barcode_scanner". `judge` receives the request, or a part
-    of it with these fields, and the context of the validation. A service judges an `early` rule after it has read the
-    store; here the rule is only judged when another field is wrong.
+    of it with these fields, and the context of the validation. A rule that is `judged_by_service`
+    waits until the service has read the store; here it is only judged beside other faults.
     """
 
     needed: tuple[str, ...]
     judge: Callable[[Any, dict[str, Any]], Iterable[Finding]]
-    early: bool = False
+    judged_by_service: bool = False
 
 
 def contradiction(needed: tuple[str, ...], field: str, message: str, is_wrong: Callable[[Any], Any]) -> Rule:
@@ -371,7 +371,7 @@ class RuledRequest(Request):
             found = [finding for rule, part in parts if part for finding in rule.judge(part, context)]
             faults = [_again(detail) for detail in error.errors(include_url=False)]
         else:
-            found = [one for rule in cls.RULES if not rule.early for one in rule.judge(request, context)]
+            found = [one for rule in cls.RULES if not rule.judged_by_service for one in rule.judge(request, context)]
             if not found:
                 request._sent = data if isinstance(data, dict) else {}  # noqa: SLF001  its own
                 return request

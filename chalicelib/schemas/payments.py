@@ -454,7 +454,7 @@ def _of_order(judge: Callable[[PaymentOrder], Iterable[Finding]], *needed: str) 
     def findings(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterable[Finding]:
         return judge(payment.to_domain("")) if payment.basic_tran.input_type in KINDS else ()
 
-    return Rule(("basic_tran.input_type", *needed), findings, early=True)
+    return Rule(("basic_tran.input_type", *needed), findings, judged_by_service=True)
 
 
 def _above_purchases(order: PaymentOrder) -> Iterable[Finding]:

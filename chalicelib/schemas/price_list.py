@@ -72,7 +72,7 @@ def _once(place: str, field: str, compared: Callable[[str], str] = str) -> Rule:
                     yield Finding(f"{place}[{number}].{field}", Check.TWICE, "An earlier entry has it as well.")
                 seen.add(value)
 
-    return Rule((f"{place}.{field}",), twice, early=True)
+    return Rule((f"{place}.{field}",), twice, judged_by_service=True)
 
 
 class UpdatePriceList(Context, RuledRequest):
@@ -82,7 +82,7 @@ class UpdatePriceList(Context, RuledRequest):
         _once("taxes", "code", str.casefold),
         _once("items", "code"),
         _once("items", "barcode", compared_barcode),
-        Rule(("taxes.code", "items.tax_code"), _unknown_taxes, early=True),
+        Rule(("taxes.code", "items.tax_code"), _unknown_taxes, judged_by_service=True),
     )
 
     version: Identifier

@@ -14,7 +14,7 @@ from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import amount_in
-from chalicelib.domain.payment import PaymentOrder, Till, with_card
+from chalicelib.domain.payment import PaymentOrder, PointOfSale, with_card
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction, Warned
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references, missing
@@ -55,11 +55,11 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    till = Till(agent, merchant, _usable_terminal(loaded))
+    pos = PointOfSale(agent, merchant, _usable_terminal(loaded))
 
     if KINDS[order.input_type].needs_acquirer:
-        return _take_by_card(order, till, loaded, body.files, now)
-    return _take_without_acquirer(order, till, loaded, body.files, now)
+        return _take_by_card(order, pos, loaded, body.files, now)
+    return _take_without_acquirer(order, pos, loaded, body.files, now)
 
 
 def _judged(body: SubmitPayment, caller: Caller, now: datetime) -> Sequence[Finding]:
@@ -115,16 +115,16 @@ def _usable_terminal(loaded: Admitted) -> Terminal:
 
 
 def _take_without_acquirer(
-    order: PaymentOrder, till: Till, loaded: Admitted, files: list[PictureFile], now: datetime
+    order: PaymentOrder, pos: PointOfSale, loaded: Admitted, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
-    transaction = payment.without_acquirer(order, till, now)
+    transaction = payment.without_acquirer(order, pos, now)
     try:
-        transaction = _store(_with_pictures(transaction, files), till, loaded, now)
+        transaction = _store(_with_pictures(transaction, files), pos, loaded, now)
     except AlreadyExistsError:
         return replay_first(order.id, _repeatable(order, loaded), now), True
     if transaction.date is not None:
-        _log_offline(transaction, transaction.date, payment.features_off(order, till.agent, till.merchant))
+        _log_offline(transaction, transaction.date, payment.features_off(order, pos.agent, pos.merchant))
     return transaction, False
 
 
@@ -140,14 +140,14 @@ def _log_offline(sale: Transaction, taken_at: datetime, features_off: list[str])
 
 
 def _take_by_card(
-    order: PaymentOrder, till: Till, loaded: Admitted, files: list[PictureFile], now: datetime
+    order: PaymentOrder, pos: PointOfSale, loaded: Admitted, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
     linked = None if order.linked_card_id is None else loaded.read(linked_cards.key(order.linked_card_id))
-    transaction, request = begin_by_card(order, till, linked, now)
-    checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
+    transaction, request = begin_by_card(order, pos, linked, now)
+    checks = [linked_cards.check_usable(linked.id, pos.agent.id)] if linked else []
     try:
-        transaction = _store(_with_pictures(transaction, files), till, loaded, now, *checks)
+        transaction = _store(_with_pictures(transaction, files), pos, loaded, now, *checks)
     except AlreadyExistsError:
         return _replay(order, idempotency.stored_first(order.id), loaded, files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
@@ -158,14 +158,14 @@ def _with_pictures(transaction: Transaction, files: list[PictureFile]) -> Transa
     return replace(transaction, pictures=pictures.store_files(files, transaction.id)) if files else transaction
 
 
-def _store(transaction: Transaction, till: Till, loaded: Admitted, now: datetime, *checks: Write) -> Transaction:
+def _store(transaction: Transaction, pos: PointOfSale, loaded: Admitted, now: datetime, *checks: Write) -> Transaction:
     """Store a new payment with its receipts, under the next receipt number of its agent; return it with the number.
 
     An offline payment keeps the number of its till and takes none. Raise AlreadyExistsError for a used ID.
     """
     also = list(checks)
     if transaction.receipt.addresses:
-        country, agent_id = till.merchant.country_code, till.agent.id
+        country, agent_id = pos.merchant.country_code, pos.agent.id
         content = within_limits(transaction.receipt, transaction.client_id, agent_id, now, country)
         transaction = replace(transaction, receipt=content)
         also += map(outbox_store.put, receipts_for(transaction, now))
@@ -196,13 +196,13 @@ def _store_offline(sale: Transaction, also: list[Write]) -> Transaction:
 
 
 def begin_by_card(
-    order: PaymentOrder, till: Till, linked: LinkedCard | None, now: datetime
+    order: PaymentOrder, pos: PointOfSale, linked: LinkedCard | None, now: datetime
 ) -> tuple[Transaction, AuthorizationRequest]:
     """Return a card payment to store before its acquirer is called, and the request to the acquirer."""
     transaction, request = with_card(
-        order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
+        order, pos, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
     )
-    transaction = identify_payment(replace(transaction, auto_cancel_id=new_guid()), till.terminal)
+    transaction = identify_payment(replace(transaction, auto_cancel_id=new_guid()), pos.terminal)
     return transaction, replace(request, message=acquirer_messages.message_of(transaction))
 
 

@@ -17,7 +17,7 @@ from chalicelib.domain import payment, steps
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import USUAL, business_day
 from chalicelib.domain.kinds import KINDS, InputType
-from chalicelib.domain.payment import Till
+from chalicelib.domain.payment import PointOfSale
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
@@ -190,7 +190,7 @@ def _guid(chance: Random) -> str:
 class OpenTill(Record):
     """A till of the shop, and its agent as a caller."""
 
-    till: Till
+    pos: PointOfSale
     caller: Caller
 
 
@@ -201,7 +201,7 @@ def fill(first: Agent, now: datetime, days: int = USUAL) -> None:
     """
     put_price_list(first, now)
     tills = _open_tills(first, now)
-    gmt = tills[0].till.merchant.gmt
+    gmt = tills[0].pos.merchant.gmt
     has_cards = SANDBOX in settings().acquirers
     linked_card = next((card.id for card in linked_cards.of_agent(first.id)), None)
     today = business_day(now, gmt)
@@ -243,8 +243,8 @@ def take(body: dict[str, Any], place: OpenTill, at: datetime) -> tuple[Transacti
     requested = SubmitPayment.model_validate(body)
     order = requested.to_domain(requested.own_id or "")
     if KINDS[order.input_type].acquirer:
-        return payment.without_acquirer(order, place.till, at), None
-    transaction, request = payments.begin_by_card(order, place.till, None, at)
+        return payment.without_acquirer(order, place.pos, at), None
+    transaction, request = payments.begin_by_card(order, place.pos, None, at)
     record = sandbox.record_of(request)
     return steps.with_answer(transaction, sandbox.answer_of(record)), record
 
@@ -290,7 +290,7 @@ def open_till(agent: Agent) -> OpenTill:
         message = f"Agent {agent.id} has no till."
         raise ValueError(message)
     caller = Caller(agent.id, agent.client_id, agent.credential_version, terminal.id)
-    return OpenTill(Till(agent, merchant, terminal), caller)
+    return OpenTill(PointOfSale(agent, merchant, terminal), caller)
 
 
 def _instant(local: datetime, gmt: int) -> datetime:

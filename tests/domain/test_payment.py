@@ -12,7 +12,7 @@ from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
-from chalicelib.domain.payment import Till
+from chalicelib.domain.payment import PointOfSale
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Particulars, Purchase, Transaction
 from chalicelib.errors import Check, ServiceError
@@ -26,7 +26,7 @@ TERMINAL = a_terminal()
 
 
 def taken(now: datetime = NOW, **changes: Any) -> Transaction:
-    return payment.without_acquirer(an_order(**changes), Till(AGENT, MERCHANT, TERMINAL), now)
+    return payment.without_acquirer(an_order(**changes), PointOfSale(AGENT, MERCHANT, TERMINAL), now)
 
 
 def problems(**changes: Any) -> list[tuple[str, int]]:
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_named(changes: dict[str, Any], found: tuple[str, int])
 def test_a_linked_card_pays_at_the_acquirer_that_linked_it(acquirer: str | None, found: list[tuple[str, int]]) -> None:
     linked = a_linked_card(acquirer="SECOND", account_id=AGENT.id)
     order = an_order(input_type=InputType.LINKED_CARD, acquirer=acquirer, linked_card_id=linked.id)
-    till, acquirers = Till(AGENT, MERCHANT, TERMINAL), ("FIRST", "SECOND")
+    till, acquirers = PointOfSale(AGENT, MERCHANT, TERMINAL), ("FIRST", "SECOND")
     problems: list[tuple[str, int]] = []
     try:
         transaction, request = payment.with_card(
@@ -136,7 +136,7 @@ def test_the_amount_is_at_most_the_rounded_sum_and_in_cash_less_than_a_coin_abov
     lines: list[tuple[str, str]], code: str, most: str, in_cash: str
 ) -> None:
     currency = Currency(code, *CURRENCIES.get(code, ("710", 2)))
-    till = Till(AGENT, MERCHANT, a_terminal(currency=currency))
+    till = PointOfSale(AGENT, MERCHANT, a_terminal(currency=currency))
     purchases = tuple(Purchase("Line", Decimal(price), Decimal(quantity)) for price, quantity in lines)
     usual: dict[str, Any] = {"purchases": purchases, "currency": None, "acquirer": None}
 
