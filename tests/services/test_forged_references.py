@@ -14,12 +14,17 @@ from chalicelib.services import payment_sweep
 from tests.support.cards import STEADY, a_card_body
 from tests.support.host_without_inquiry import Host, without_inquiries
 from tests.support.intercepted_calls import broken, failing
-from tests.support.stored import stored_transaction
+from tests.support.stored import delete_due_transactions, stored_transaction
 from tests.support.tills import MINUTE, Till, a_till, booked, is_charged
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())
+
+
+@pytest.fixture(autouse=True)
+def nothing_due(engine: str) -> None:
+    del engine
+    delete_due_transactions()
 
 
 def unknown(till: Till, amount: str = "12.68") -> Transaction:

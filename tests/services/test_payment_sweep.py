@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
-import boto3
 import pytest
 
 from chalicelib import outside
@@ -21,11 +20,12 @@ from chalicelib.services import payment_sweep
 from chalicelib.services.lane_runner import OPENS_AFTER
 from chalicelib.store import due_index, events, outbox, transactions
 from chalicelib.store import message_limits as counters
-from chalicelib.store.table import client, read_item, table_name
+from chalicelib.store.table import read_item
 from infra.bench.shop import write_in_bulk
 from tests.support.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
 from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError, breaking_at, counting, hooked, refusing, threads
+from tests.support.stored import delete_due_transactions
 from tests.support.tills import MINUTE, SECOND, is_due, kept
 from tests.support.transactions import a_payment
 
@@ -38,14 +38,7 @@ WAIT = 20  # seconds; far more than anything here takes
 def alone(exact_engine: str) -> None:
     """Leave nothing due that another test left behind."""
     del exact_engine
-    empty()
-
-
-def empty() -> None:
-    name = table_name(transactions.TABLE)
-    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=name, IndexName="due")
-    for item in [item for page in pages for item in page["Items"]]:
-        client().call("DeleteItem", TableName=name, Key={"id": item["id"]})
+    delete_due_transactions()
 
 
 def phases(payments: list[Transaction]) -> set[Phase]:
@@ -209,7 +202,7 @@ def test_a_payment_moves_from_the_lane_of_its_acquirer_to_the_other_when_it_awai
 @pytest.mark.slow
 @pytest.mark.usefixtures("engine")
 def test_pages_of_payments_due_at_the_same_instant_are_all_resolved() -> None:
-    empty()
+    delete_due_transactions()
     number = 2 * due_index.PAGE + 50
     payments = [
         a_payment(phase=Phase.AWAITING_COMPLETION, created_at=LONG_AGO, deadline=DUE, client_id=2001)

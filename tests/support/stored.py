@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
+import boto3
+
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history, transactions
 from chalicelib.store.history import ENTRY, IN_ORDER, values_of
-from chalicelib.store.table import Item, Key, items_of, range_of_prefix, read, value_of
+from chalicelib.store.table import Item, Key, client, items_of, range_of_prefix, read, table_name, value_of
 
 Record = TypeVar("Record")
 
@@ -25,6 +27,14 @@ def stored_transaction(transaction_id: str) -> Transaction:
     transaction = transactions.get(transaction_id)
     assert transaction is not None
     return transaction
+
+
+def delete_due_transactions() -> None:
+    """Leave nothing due that another test left behind."""
+    name = table_name(transactions.TABLE)
+    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=name, IndexName="due")
+    for item in [item for page in pages for item in page["Items"]]:
+        client().call("DeleteItem", TableName=name, Key={"id": item["id"]})
 
 
 def wrong_entries(client_id: int, month: str, expected: Iterable[Transaction]) -> list[str]:
