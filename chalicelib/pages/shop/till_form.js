@@ -135,13 +135,14 @@ async function terminalOf(form, all, made) {
 
 function problemsOf(error) {
   const words = texts.tills.problems;
+  const has = (code) => error?.code === code || error?.findings?.some((one) => one.Code === code);
   return (name) => {
     if (error?.isOfTerminal) {
-      if (name === "Number" && error.code === ErrorCode.TID_TAKEN) return words.numberTaken;
+      if (name === "Number" && has(ErrorCode.TID_TAKEN)) return words.numberTaken;
       if (name === "Number") return problemOf(error, "Name", words.Number);
       return ASKED.includes(name) && problemOf(error, name, words[name]);
     }
-    if (name === "Email" && error?.code === ErrorCode.EMAIL_TAKEN) return words.emailTaken;
+    if (name === "Email" && has(ErrorCode.EMAIL_TAKEN)) return words.emailTaken;
     return problemOf(error, name === "TID" ? "TerminalID" : name, words[name]);
   };
 }
