@@ -156,7 +156,7 @@ def test_without_an_answer_the_outcome_is_unknown(behaviour: Behaviour) -> None:
 def test_with_an_answer_nobody_can_use_the_outcome_is_unknown_too(behaviour: Behaviour) -> None:
     began = time.monotonic()
     with a_host(behaviour) as host, pytest.raises(UnusableAnswerError):
-        pay(host.settings, 0.4)
+        pay(host.settings, 1.0)
 
     assert time.monotonic() - began < HANG_S
     assert len(host.got) == 1
