@@ -13,7 +13,7 @@ WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
 FINANCE_PACKAGE := duckdb-cli==1.5.6
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
-QUICK := tests/pages tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/aws tests/infra/api_gateway tests/infra/bank/test_format.py tests/infra/bank/test_rulings.py tests/infra/local/test_streams.py tests/infra/local/test_scheduler.py tests/infra/reference/test_pages.py tests/test_authorizer.py tests/test_network.py tests/test_iso.py tests/test_record.py \
+QUICK := tests/pages tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/infra/api_gateway tests/infra/bank/test_format.py tests/infra/bank/test_rulings.py tests/infra/local/test_streams.py tests/infra/local/test_scheduler.py tests/infra/reference/test_pages.py tests/test_authorizer.py tests/test_network.py tests/test_iso.py tests/test_record.py \
 	$(filter-out %/test_bad_days.py %/test_restore.py %/test_zip.py,$(wildcard tests/infra/operator/test_*.py tests/infra/stack/test_*.py))
 STAGE ?= dev
 STACK ?= payments-$(STAGE)

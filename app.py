@@ -5,6 +5,8 @@ from chalice.app import Chalice
 from chalicelib import authorizer, web
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.routes import jobs
+from chalicelib.settings import is_handler
+from chalicelib.store.table import client
 
 app = Chalice(app_name="payments")
 app.api.binary_types = []  # no binary answers, so Chalice need not check each request
@@ -12,3 +14,6 @@ app.register_middleware(web.edge, "http")
 app.register_blueprint(authorizer.blueprint)
 app.register_blueprint(jobs.jobs)
 web.mount(app, (*ENDPOINTS, *DOCUMENTS))
+
+if is_handler(__name__):
+    client()  # before the first request of a new instance, which so waits less

@@ -1,6 +1,6 @@
 """Give the service its time, settings, secrets and each way out, as one frozen value.
 
-Nothing else in the service takes the time of day from the machine, except to sign calls of AWS. The tests, the
+Nothing else in the service takes the time of day from the machine; botocore does, to sign calls of AWS. The tests, the
 simulation and the local stage give other values with `given`; no module is changed for it.
 """
 
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
     from argon2 import PasswordHasher
 
-    from chalicelib.aws.client import Client, Limits
-    from chalicelib.aws.connections import Answer
-    from chalicelib.aws.endpoints import Service
     from chalicelib.domain.outbox import Outbox
     from chalicelib.gateways.acquirers import Acquirer
     from chalicelib.gateways.https import Reply
     from chalicelib.settings import Settings
+    from chalicelib.store.aws_client import Client, Limits
 
 
 def machine_time() -> datetime:
@@ -38,22 +36,16 @@ def machine_time() -> datetime:
 # The ways out are imported at first use: a cold start loads only what its request needs.
 
 
-def _client(service: "Service", limits: "Limits") -> "Client":
-    from chalicelib.aws.client import Client  # noqa: PLC0415
+def _client(service: str, limits: "Limits") -> "Client":
+    from chalicelib.store.aws_client import Client  # noqa: PLC0415
 
     return Client(service, limits)
 
 
-def _exchange(*arguments: Any) -> "Answer":
-    from chalicelib.aws import connections  # noqa: PLC0415  the first call loads http.client and ssl
+def _boto3_client(service: str, *, attempts: int, read_seconds: float, **options: Any) -> Any:
+    from chalicelib.store.aws_client import Limits, create  # noqa: PLC0415
 
-    return connections.exchange(*arguments)
-
-
-def _boto3_client(service: str, **options: Any) -> Any:
-    from chalicelib.gateways import create  # noqa: PLC0415
-
-    return create(service, **options)
+    return create(service, Limits(1, read_seconds, attempts), **options)
 
 
 def _secret(secret_id: str) -> str:
@@ -132,8 +124,7 @@ class Outside(Record):
     settings: "Settings | None" = None  # None: those of the environment
     secret: Callable[[str], str] = _secret  # the text of a secret, by its ID
     hasher: "Callable[[], PasswordHasher]" = _argon2  # of passwords
-    client: "Callable[[Service, Limits], Client]" = _client  # of DynamoDB, Secrets Manager and KMS
-    exchange: "Callable[..., Answer]" = _exchange  # a request of this client and its answer
+    client: "Callable[[str, Limits], Client]" = _client  # of DynamoDB, Secrets Manager and KMS
     boto3_client: Callable[..., Any] = _boto3_client  # of SES, SNS and S3
     acquirers: "Mapping[str, Callable[[], Acquirer]]" = field(default_factory=_acquirers)  # by their codes
     post: "Callable[..., Reply]" = _post  # to a partner or a webhook

@@ -16,7 +16,7 @@ MAY_IMPORT = {
 }
 BOTO3_ROOMS = {"gateways"}
 CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 21
-BOTO3_MODULES = {"chalicelib.aws.client", "chalicelib.aws.endpoints"}
+BOTO3_MODULES = {"chalicelib.store.aws_client"}
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 
 
@@ -122,8 +122,7 @@ def test_functions_stay_short(path: Path) -> None:
     assert long == set()
 
 
-# Calls of AWS are signed by the machine's time.
-MACHINES_TIME = {"chalicelib.outside", "chalicelib.aws.client"}
+MACHINES_TIME = {"chalicelib.outside"}
 TIME_OF_DAY = re.compile(r"\b(datetime|date)\.(now|utcnow|today)\(|\btime\.(time|time_ns|localtime|gmtime)\(")
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.network import SHORT_PARTS, SHORT_PAUSE_S, BrokenAnswerError, Connection, Deadline, body_of, look_up
-from tests.aws.servers import http
 from tests.support.giving import Give
+from tests.support.scripted_server import http
 
 SECONDS = 2.0
 

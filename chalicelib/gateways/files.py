@@ -1,11 +1,10 @@
 """Files in object storage. The bucket is never public: files are shown through URLs that expire."""
 
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from chalicelib import outside
-from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.settings import settings
@@ -55,15 +54,9 @@ def signed_url(name: str) -> str:
 
 
 def origin() -> str:
-    """Return the origin of the signed URLs, equal to boto3's but without loading it."""
-    endpoint, bucket = endpoint_of(S3), settings().bucket
-    scheme = "https" if endpoint.is_secure else "http"
-    try:
-        ip_address(endpoint.host.strip("[]"))
-    except ValueError:
-        authority = endpoint.authority.replace("s3.us-east-1.", "s3.")  # S3 omits the name of this region
-        return f"{scheme}://{bucket}.{authority}"
-    return f"{scheme}://{endpoint.authority}"
+    """Return the origin of the signed URLs."""
+    parts = urlsplit(signed_url("any"))
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 @outside.made_once

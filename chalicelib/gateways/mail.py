@@ -11,7 +11,7 @@ from chalicelib.domain.printed_text import letters, without_last
 from chalicelib.gateways import files
 from chalicelib.log import log
 from chalicelib.record import Record
-from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
+from chalicelib.settings import settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
@@ -110,7 +110,5 @@ def _named(name: str, address: str) -> str:
 def _client() -> "SESV2Client":
     # One attempt: a till may be waiting, and the outbox tries again. If only the response was lost, a second attempt
     # would also send a second e-mail.
-    client: SESV2Client = outside.current.boto3_client(
-        "sesv2", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY
-    )
+    client: SESV2Client = outside.current.boto3_client("sesv2", attempts=1, read_seconds=2)
     return client

@@ -12,21 +12,18 @@ entries of their own that no function reads.
 import hashlib
 import hmac
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Thread
 from typing import Any
 
 from chalicelib import outside
-from chalicelib.aws.client import Client, Limits
-from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
-from chalicelib.aws.errors import CallError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
 from chalicelib.store import retries
+from chalicelib.store.aws_client import KMS, SECRETS_MANAGER, CallError, Client, Limits
 from chalicelib.store.retries import with_retries
 from chalicelib.store.table import MALFORMED, UnreadableError
 
@@ -147,17 +144,17 @@ def client_certificate() -> Secret | None:
 
 def seal(secret: Secret, owner_id: int, owner: str = "agent") -> bytes:
     """Encrypt the secret of an agent or webhook. Only the stage's KMS key decrypts it, and only for this owner."""
-    text = b64encode(secret.reveal().encode()).decode()
-    return b64decode(_with_key("Encrypt", {owner: str(owner_id)}, Plaintext=text)["CiphertextBlob"])
+    answer = _with_key("Encrypt", {owner: str(owner_id)}, Plaintext=secret.reveal().encode())
+    sealed: bytes = answer["CiphertextBlob"]
+    return sealed
 
 
 def unseal(sealed: bytes, owner_id: int, owner: str = "agent") -> Secret:
     """Decrypt a secret that was encrypted for this agent or webhook."""
-    answer = _with_key("Decrypt", {owner: str(owner_id)}, CiphertextBlob=b64encode(sealed).decode())
-    return Secret(b64decode(answer["Plaintext"]).decode())
+    return Secret(_with_key("Decrypt", {owner: str(owner_id)}, CiphertextBlob=sealed)["Plaintext"].decode())
 
 
-def _with_key(operation: str, context: dict[str, str], **content: str) -> dict[str, Any]:
+def _with_key(operation: str, context: dict[str, str], **content: bytes) -> dict[str, Any]:
     return with_retries(
         lambda: _kms_client().call(operation, KeyId=settings().key_id, EncryptionContext=context, **content)
     )

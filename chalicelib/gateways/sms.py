@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib import outside
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
+from chalicelib.settings import settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
@@ -32,7 +32,5 @@ def send(message: Outbox, to: str) -> str:
 
 @outside.made_once
 def _client() -> "SNSClient":
-    client: SNSClient = outside.current.boto3_client(
-        "sns", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY
-    )
+    client: SNSClient = outside.current.boto3_client("sns", attempts=1, read_seconds=2)
     return client

@@ -27,7 +27,7 @@ from chalicelib.services import json_web_tokens, passwords
 from chalicelib.settings import settings
 from chalicelib.store import agents, password_lock, sessions
 from chalicelib.store.retries import limit_lost_time
-from chalicelib.store.table import read
+from chalicelib.store.table import client, read
 
 LOGIN = "login"  # the kind of the pseudonyms in the log
 
@@ -67,7 +67,9 @@ SECONDS = 4.5  # that an outage may cost the authorizer; its function is stopped
 
 
 def prepare() -> None:
-    """Begin to fetch the stage's secret, which every request needs. This shortens the wait of the first request."""
+    """Make the client of the store, and begin to fetch the stage's secret: the first request waits less."""
+    with limit_lost_time(SECONDS):
+        client()
     secrets.fetch_early()
 
 

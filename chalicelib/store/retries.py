@@ -12,9 +12,8 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from chalicelib import outside
-from chalicelib.aws.client import Limits
-from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store.aws_client import CallError, Limits, RefusedError, TimedOutError
 
 PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves most of GATEWAY_SECONDS to the acquirer
 HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)

@@ -7,7 +7,6 @@ reads by key.
 import re
 import types
 import uuid
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from datetime import UTC, date, datetime
@@ -17,15 +16,13 @@ from functools import cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from chalicelib import outside
-from chalicelib.aws.client import Client, Limits
-from chalicelib.aws.endpoints import DYNAMODB
-from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.deletions import Deletion
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import retries
+from chalicelib.store.aws_client import DYNAMODB, Client, Limits, RefusedError
 from chalicelib.store.retries import ATTEMPTS, with_retries
 
 Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
@@ -104,7 +101,7 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
         case int() | Decimal():
             return {"N": str(value)}
         case bytes():
-            return {"B": b64encode(value).decode()}
+            return {"B": value}
         case datetime():
             return {"S": value.isoformat(timespec="microseconds")}
         case date():
@@ -230,7 +227,7 @@ def _decoder(hint: Any) -> Decoder:  # noqa: C901, PLR0911  one return a type is
     if issubclass(hint, int | Decimal):
         return lambda value: hint(value["N"])
     if issubclass(hint, bytes):
-        return lambda value: b64decode(value["B"])
+        return lambda value: bytes(value["B"])
     return lambda value: str(value["S"])
 
 

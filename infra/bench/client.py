@@ -13,9 +13,8 @@ from typing import Any
 from chalice.app import Chalice
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.agent import Caller
+from chalicelib.store.aws_client import DYNAMODB, Client
 from infra.api_gateway.gateway import Match, Request, proxy_event
 from infra.api_gateway.in_process import Context
 
@@ -101,7 +100,7 @@ def measure_capacity() -> Iterator[Meter]:
     meter = Meter()
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        if client.service is not DYNAMODB:
+        if client.service != DYNAMODB:
             return client.call(operation, **parameters)
         answer = client.call(operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
         meter.count(operation, parameters, answer)

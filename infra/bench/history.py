@@ -12,13 +12,13 @@ from typing import Any
 from unittest import mock
 
 from app import app
-from chalicelib.aws.client import Limits
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Purchase, Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history_export
 from chalicelib.store import retries, transactions
+from chalicelib.store.aws_client import Limits
 from chalicelib.store.history import IN_ORDER
 from infra.bench.client import LambdaClient, measure_capacity, timed_ms
 from infra.bench.shop import Shop, create_shop, write_in_bulk

@@ -12,7 +12,6 @@ import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
 from threading import RLock, current_thread
@@ -20,17 +19,12 @@ from typing import Any
 from unittest.mock import patch
 
 import boto3
-from botocore.awsrequest import AWSPreparedRequest
-from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.model_instances import model_data
-from moto.core.models import botocore_stubber
 
 from chalicelib import outside
-from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import DYNAMODB, Endpoint
 from chalicelib.services import lane_runner
 from infra.local import moto_speed
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
@@ -78,7 +72,6 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
     with (
         patch.dict(os.environ, {**environment(), **(settings or {})}),
         patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
-        outside.given(exchange=_moto_first(outside.current.exchange)),
     ):
         # Never use the developer's own profile, session token or endpoint.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
@@ -105,27 +98,6 @@ def _moved_label_counts() -> Iterator[None]:
 
     with patch.object(backend, "update_secret_version_stage", move_and_use):
         yield
-
-
-def _moto_first(exchange: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Let moto also answer the requests of the service's own client, except those to this machine."""
-    short_way = _under_lock(moto_speed.answer_of)
-
-    def answer(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
-        if endpoint.host == HOST or not botocore_stubber.enabled:
-            return exchange(endpoint, headers, body, *seconds)
-        prefix, _, operation = headers["x-amz-target"].partition(".")
-        if prefix == DYNAMODB.target and (short := short_way(ACCOUNT_ID, REGION, operation, body)) is not None:
-            return Answer(HTTPStatus.OK, {}, short)
-        request = AWSPreparedRequest("POST", endpoint.url, HTTPHeaders.from_dict(headers), body, stream_output=False)
-        if (answered := botocore_stubber.process_request(request)) is None:
-            message = f"moto does not know {endpoint.url}"
-            raise AssertionError(message)
-        status, returned, content = answered
-        content = content.encode() if isinstance(content, str) else content
-        return Answer(status, {name.lower(): str(value) for name, value in returned.items()}, content)
-
-    return answer
 
 
 def _stop_tracking_items() -> None:

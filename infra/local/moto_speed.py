@@ -1,8 +1,5 @@
 """Patches of moto, and a short way to its tables: queries and transactions do not become slower as tables grow.
 
-`answer_of` gives a request of the service's own client to moto's DynamoDB without the layers between, which guess the
-service, the operation and the form of each field. An error takes the long way again, which writes it as AWS does.
-
 For each attribute of an item moto adds up the sizes of all others. Patched, it adds them up only near the limit.
 
 For each query moto sorts and compares all items of the table. Patched, it gets only the items of the partition, or for
@@ -16,16 +13,12 @@ them after a failure. The caller holds moto's lock, so no other call sees the ta
 import contextlib
 import copy
 import inspect
-import json
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
-
-from werkzeug.exceptions import HTTPException
 
 if TYPE_CHECKING:
     from moto.core.serialize import JSONSerializer
@@ -34,47 +27,6 @@ if TYPE_CHECKING:
 
 NEAR_LIMIT = 200_000  # bytes of an item: half of the limit
 VALUE = "AttributeValue"  # the shape's name in botocore's model of DynamoDB
-
-# The method of moto's handler for each operation on items.
-OPERATIONS = {
-    "BatchGetItem": "batch_get_item",
-    "BatchWriteItem": "batch_write_item",
-    "DeleteItem": "delete_item",
-    "GetItem": "get_item",
-    "PutItem": "put_item",
-    "Query": "query",
-    "TransactWriteItems": "transact_write_items",
-    "UpdateItem": "update_item",
-}
-# The members of their answers: moto's results also have others.
-MEMBERS = (
-    *("Responses", "UnprocessedKeys", "UnprocessedItems", "Item", "Items", "Count", "ScannedCount"),
-    *("LastEvaluatedKey", "Attributes", "ConsumedCapacity", "ItemCollectionMetrics"),
-)
-
-
-def answer_of(account: str, region: str, operation: str, body: bytes) -> bytes | None:
-    """Return the JSON that moto's DynamoDB answers; None where it takes moto's long way.
-
-    Errors take it, which change nothing, other operations, and bytes, which moto converts on the way.
-    """
-    if operation not in OPERATIONS or b'"B"' in body or b'"BS"' in body:
-        return None
-    handler = import_module("moto.dynamodb.responses").DynamoHandler()
-    handler.body, handler.current_account, handler.region = json.loads(body), account, region
-    try:
-        result = getattr(handler, OPERATIONS[operation])().result
-    except (import_module("moto.core.exceptions").ServiceException, HTTPException):
-        return None
-    named = {name: result[name] for name in MEMBERS if result.get(name) is not None}
-    consumed = named.get("ConsumedCapacity", ())
-    for one in consumed if isinstance(consumed, list) else [consumed] if consumed else ():
-        one["CapacityUnits"] = float(one["CapacityUnits"])
-    return json.dumps(named, separators=(",", ":"), default=_base64).encode()
-
-
-def _base64(data: bytes) -> str:
-    return b64encode(data).decode()
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ terminal.
 import argparse
 import json
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +22,6 @@ from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from botocore.parsers import ResponseParserError
 
 from chalicelib import log, outside
-from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
-from chalicelib.aws.errors import CallError, RefusedError
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.acquirer_messages import LAST_STAN
@@ -37,6 +36,7 @@ from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, due_index, transactions
+from chalicelib.store.aws_client import CallError, RefusedError
 from chalicelib.store.retries import is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
@@ -421,11 +421,9 @@ def _refusals_in_a_line() -> Iterator[None]:
 
 def _check_address() -> None:
     """Exit with one line if AWS_ENDPOINT_URL is no address."""
-    if os.environ.get("AWS_ENDPOINT_URL"):
-        try:
-            endpoint_of(DYNAMODB)
-        except ValueError as wrong:
-            sys.exit(f"AWS_ENDPOINT_URL is wrong: {wrong}")
+    url = os.environ.get("AWS_ENDPOINT_URL")
+    if url and not re.fullmatch(r"https?://[^/]+/?", url):
+        sys.exit("AWS_ENDPOINT_URL is wrong: it is no http://host:port or https://host:port.")
 
 
 def _one_line(problem: Exception) -> str:

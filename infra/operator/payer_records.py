@@ -16,7 +16,7 @@ from typing import Any
 
 import phonenumbers
 
-from chalicelib import phone_numbers
+from chalicelib import outside, phone_numbers
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
@@ -28,7 +28,6 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.transaction import ERASED, Transaction
-from chalicelib.gateways import create
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
@@ -234,4 +233,4 @@ def exports_of(merchant_id: int) -> list[StoredFile]:
 
 def bucket() -> Any:
     """Return the client of the object storage."""
-    return create("s3", attempts=3, read_seconds=20, signature_version="s3v4")
+    return outside.current.boto3_client("s3", attempts=3, read_seconds=20, signature_version="s3v4")

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from chalicelib import iso_codes, outside
-from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
+from chalicelib.store.aws_client import RefusedError
 from infra.operator.reconciliation import PURCHASE, REFUND, Field, Row, Standing, books_of, compare
 
 HEADER = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")

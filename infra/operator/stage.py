@@ -16,14 +16,13 @@ from difflib import get_close_matches
 import boto3
 from botocore.exceptions import ClientError
 
-from chalicelib.aws.endpoints import region
 from chalicelib.settings import LOCAL
 from infra.local import stage_settings
 from infra.stack import config, resources
 
 # Functions of the stack. The API has the most settings. The sweep may have others (docs/operator.md#settings).
 API, SWEEP = "APIHandler", "Sweep"
-REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")  # our clients read the first, those of boto3 the second
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")  # Lambda sets both; boto3 reads the second
 # Variables that every deployed stage has.
 OF_EVERY_STAGE = {*resources.definition()["Globals"]["Function"]["Environment"]["Variables"], *config.PARAMETERS}
 
@@ -89,23 +88,32 @@ def _of_function(name: str, stack: str, function: str, given: Mapping[str, str])
         and {**given, "STAGE": name} != {one: value for one, value in deployed.items() if value}
     ):
         _refuse(given)
-    with stage_settings.replaced({**deployed, **dict.fromkeys(REGIONS, region())}):
+    with stage_settings.replaced({**deployed, **dict.fromkeys(REGIONS, _region())}):
         yield
+
+
+def _region() -> str:
+    """Return the region of the calls; exit with one line if none is configured."""
+    return (
+        os.environ.get("AWS_REGION")
+        or boto3.Session().region_name
+        or sys.exit("No region is configured: set AWS_REGION.")
+    )
 
 
 def _variables(stack: str, function: str) -> dict[str, str]:
     """Return the environment of a function of the stack. Exit with one line if there is none."""
     try:
-        stacks = boto3.client("cloudformation", region_name=region())
+        stacks = boto3.client("cloudformation", region_name=_region())
         found = stacks.describe_stack_resource(StackName=stack, LogicalResourceId=function)["StackResourceDetail"]
     except ClientError as refusal:
         if refusal.response["Error"]["Code"] != "ValidationError":
             raise
         reason = refusal.response["Error"]["Message"].rstrip(".")
-        sys.exit(f"{reason}, in {region()}. STACK names another stack, AWS_REGION another region.")
+        sys.exit(f"{reason}, in {_region()}. STACK names another stack, AWS_REGION another region.")
     if not (name := found.get("PhysicalResourceId")):
         sys.exit(f"The stack {stack} has no {function}: it is {found['ResourceStatus']}.")
-    functions = boto3.client("lambda", region_name=region())
+    functions = boto3.client("lambda", region_name=_region())
     shown = functions.get_function_configuration(FunctionName=name).get("Environment", {})
     if "Variables" not in shown:
         sys.exit(

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from chalicelib.aws.endpoints import domain
 from infra.stack.resources import TABLE_TYPE
 
 Template = dict[str, Any]
@@ -46,7 +45,8 @@ def stored(template: Mapping[str, Any], stack: str, bucket: str, s3: Any) -> str
     s3.put_object(Bucket=bucket, Key=name, Body=text)
     location = s3.get_bucket_location(Bucket=bucket).get("LocationConstraint")
     region = LEGACY_REGIONS.get(location, location)
-    return f"https://{bucket}.s3.{region}.{domain(region)}/{name}"
+    domain = "amazonaws.com.cn" if str(region).startswith("cn-") else "amazonaws.com"
+    return f"https://{bucket}.s3.{region}.{domain}/{name}"
 
 
 def read(address: str, s3: Any) -> Template:

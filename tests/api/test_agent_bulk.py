@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.agent import Agent
 from chalicelib.errors import ErrorCode
 from chalicelib.store import agents as agents_store
 from chalicelib.store import audit
+from chalicelib.store.aws_client import UnansweredError
 from chalicelib.store.table import update as store_update
 from chalicelib.store.table import write_one
 from tests.support import http
@@ -220,7 +220,7 @@ def test_an_agent_whose_e_mail_just_moved_is_named_and_unchanged(shop: Shop) -> 
 
 def test_an_outage_of_the_store_is_no_finding_about_an_item(shop: Shop, give: Give) -> None:
     agent = shop.agent()
-    give(client=refusing("TransactWriteItems", UnreachableError()))
+    give(client=refusing("TransactWriteItems", UnansweredError()))
     reply = update(shop, {"Email": agent["Email"], "State": 0})
 
     assert reply.error == (503, ErrorCode.STORE_UNAVAILABLE.code)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib import endpoints, web
-from chalicelib.aws.errors import UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store.aws_client import UnansweredError
 from tests.support.cards import TRACK2, a_card_body, chip_data
 from tests.support.giving import Give
 from tests.support.http import OWNER, TILL, Reply, basic, call, get, post
@@ -179,7 +179,7 @@ def test_a_crash_is_901_with_the_request_to_quote_and_nothing_else(
 
 
 def test_a_store_out_of_reach_is_503_and_says_when_to_come_back(stage: str, give: Give) -> None:
-    give(client=refusing("TransactWriteItems", UnreachableError()))
+    give(client=refusing("TransactWriteItems", UnansweredError()))
     reply = post(stage, SUBMIT, a_body())
 
     assert (reply.error, reply.headers["Retry-After"]) == ((503, 903), "1")

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.errors import RefusedError
+from chalicelib.store.aws_client import Client, RefusedError
 from infra.bench.client import through
 from infra.local import engines
 from tests.support.cost import store_calls

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
 from chalicelib.domain import message_limits
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.errors import Check
 from chalicelib.services import outbox
+from chalicelib.store.aws_client import Client
 from infra.bench.client import through
 from tests.api.test_message_limits import a_number, an_agent, use_up, warned, warnings
 from tests.support import events, http

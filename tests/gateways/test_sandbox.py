@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.acquirer import AnswerLostError, AuthorizationRequest, LinkRequest, ReversalRequest
 from chalicelib.domain.kinds import InputType
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import settings
+from chalicelib.store.aws_client import UnansweredError
 from infra.bench.client import through
 from tests.gateways.acquirer_contract import ContractOfInquiries
 from tests.support.cards import STEADY, a_card, a_chip_card, an_authorization
@@ -164,7 +164,7 @@ def test_an_inquiry_and_a_token_that_take_too_long_are_lost() -> None:
 
 
 def test_a_table_out_of_reach_is_an_answer_lost(give: Give) -> None:
-    give(client=through(failing(UnreachableError())))
+    give(client=through(failing(UnansweredError())))
 
     with pytest.raises(AnswerLostError):
         authorize()

@@ -9,13 +9,13 @@ import boto3
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways.secrets import Remembered
 from chalicelib.settings import settings
 from chalicelib.store import retries
+from chalicelib.store.aws_client import RefusedError, UnansweredError
 from chalicelib.web import refuse
 from infra.operator import stage_secret
 from tests.support.giving import Give
@@ -108,7 +108,7 @@ def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(c
     def unreachable_later(secret_id: str) -> str:
         if clock.now >= 1000.0 + secrets.REMEMBERED_S:
             calls.append(clock.now)
-            raise UnreachableError
+            raise UnansweredError
         return fetch(secret_id)
 
     give(secret=unreachable_later)

@@ -14,8 +14,6 @@ import boto3
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
-from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain import deliveries as rules
 from chalicelib.domain import events as event_rules
 from chalicelib.domain import webhooks
@@ -27,6 +25,7 @@ from chalicelib.services.lane_runner import OPENS_AFTER, Swept
 from chalicelib.store import due_index, events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
+from chalicelib.store.aws_client import Client, UnansweredError
 from chalicelib.store.table import encode, table_name, update, write_one
 from infra.bench.client import through
 from infra.local import engines, ports
@@ -579,7 +578,7 @@ def test_an_outage_at_the_last_write_of_beginning_delays_no_delivery(
     merchant: int, receiver: Receiver, give: Give
 ) -> None:
     event = a_stored_event(merchant)
-    give(client=before("UpdateItem", failing(UnreachableError())))
+    give(client=before("UpdateItem", failing(UnansweredError())))
     deliveries.deliver([("1", encode(event))])
 
     assert receiver.ids == [event.id]

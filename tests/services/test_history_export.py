@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
@@ -24,6 +23,7 @@ from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history_export, outcomes
 from chalicelib.services.history_export import LIMITS, Limits
 from chalicelib.store import history, table, transactions
+from chalicelib.store.aws_client import Client
 from chalicelib.store.table import table_name
 from infra.bench.client import through
 from tests.support.cost import store_calls

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
 from chalicelib.domain.acquirer import AnswerLostError
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.routes import jobs
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.services.lane_runner import Swept
+from chalicelib.store.aws_client import Client
 from chalicelib.store.table import table_name
 from infra.bench.client import through
 from tests.support.cards import a_card_body

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
 from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.kinds import InputType
@@ -18,6 +17,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
+from chalicelib.store.aws_client import Client
 from chalicelib.store.table import read
 from chalicelib.web import refuse
 from infra.bench.client import through

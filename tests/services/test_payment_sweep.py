@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain import message_limits, steps
 from chalicelib.domain.events import Kind, partition_of
 from chalicelib.domain.phases import Phase
@@ -20,6 +19,7 @@ from chalicelib.services import payment_sweep
 from chalicelib.services.lane_runner import OPENS_AFTER
 from chalicelib.store import due_index, events, outbox, transactions
 from chalicelib.store import message_limits as counters
+from chalicelib.store.aws_client import UnansweredError
 from chalicelib.store.table import read_item
 from infra.bench.shop import write_in_bulk
 from tests.support.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
@@ -309,7 +309,7 @@ def test_a_worker_that_dies_ends_the_run_and_the_next_run_does_what_it_left(call
 
 @pytest.mark.usefixtures("alone")
 def test_a_store_out_of_reach_ends_the_run_with_its_error(give: Give) -> None:
-    give(client=refusing("Query", UnreachableError()))
+    give(client=refusing("Query", UnansweredError()))
 
     with pytest.raises(ServiceError, match=ErrorCode.STORE_UNAVAILABLE.message):
         payment_sweep.run(DUE)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
 from chalicelib.domain.agent import Caller, MobileSettings
 from chalicelib.domain.kinds import Features
 from chalicelib.domain.merchant import Merchant
@@ -22,6 +21,7 @@ from chalicelib.services.authentication import caller_of
 from chalicelib.services.caller_check import admit
 from chalicelib.store import agents, audit, merchants
 from chalicelib.store import sessions as sessions_store
+from chalicelib.store.aws_client import Client
 from chalicelib.store.table import update, write_one
 from infra.bench.client import through
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, basic, block, refusal_of

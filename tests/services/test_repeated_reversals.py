@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnusableAnswerError
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store.aws_client import Client
 from infra.bench.client import through
 from tests.support.cards import STEADY, a_card_body
 from tests.support.giving import Give

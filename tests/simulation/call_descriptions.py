@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from chalicelib.store.aws_client import RefusedError
+
 Call = Mapping[str, Any]
 
 GUID = re.compile(r"\b([0-9A-F]{8})(-[0-9A-F]{4}){3}-[0-9A-F]{12}\b")
@@ -56,12 +58,11 @@ def described(operation: str, parameters: Call) -> str:
     return f"{WORDS[operation]} {_written(parameters)}"
 
 
-def summary(content: Call) -> str:
+def summary(content: Call | RefusedError) -> str:
     """Return an answer of the store in a few words."""
-    if "message" in content:
-        reasons = [reason["Code"] for reason in content.get("CancellationReasons", ())]
-        failed = ", ".join(sorted({reason for reason in reasons if reason != "None"}))
-        return f"refused: {content['message']}{f' ({failed})' if failed else ''}"
+    if isinstance(content, RefusedError):
+        failed = ", ".join(sorted({reason for reason in content.reasons if reason != "None"}))
+        return f"refused: {content.code}{f' ({failed})' if failed else ''}"
     item = content.get("Item") or content.get("Attributes")
     if item:
         return f"found {_told(item)}".rstrip()

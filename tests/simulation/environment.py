@@ -9,29 +9,25 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from unittest.mock import patch
 
 from chalicelib import log, outside
-from chalicelib.aws import client as aws_client
-from chalicelib.aws import connections
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain import history_page
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, https, secrets
 from chalicelib.services import deliveries, lane_runner, passwords
-from chalicelib.store import table
+from chalicelib.store.aws_client import Limits
 from infra.demo.partner import PRODUCT
 from infra.local import engines
 from infra.operator import payer_records
 from tests.simulation.bucket import Bucket
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.threads import Threads
-from tests.simulation.wire import Form
+from tests.simulation.wire import Client, Exchange, quotas
 from tests.support.accounts import QUICK_HASHER
 
 PAYMENTS = "sweep of payments"  # the job, and its tasks
@@ -56,7 +52,7 @@ class Instance:
         self.name, self.ahead = name, ahead
         self.is_busy = False
         self.is_dead = False
-        self.clients: dict[int, Client] = {}
+        self.quotas = quotas()
         self.lane_memory: dict[str, int] = {}
         self.secrets = secrets.Remembered(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
@@ -65,8 +61,11 @@ class Scenario(Protocol):
     """The part of the running scenario that the doors need: see `tests.simulation.scenario`."""
 
     scheduler: Scheduler
-    exchange: Callable[..., connections.Answer]
     began: datetime
+
+    @property
+    def exchange(self) -> Exchange:
+        """Carry a request to AWS and its answer back."""
 
     @property
     def acquirers(self) -> Mapping[str, Any]:
@@ -121,16 +120,11 @@ SETTING_UP = random.Random(0)  # noqa: S311  the order of a test, not a secret
 present = _Present()
 
 
-def _client(limits: Any) -> Client:
-    clients = present.instance.clients
-    client = clients.get(id(limits))  # a client keeps its limits, so that no others get their number
-    if client is None:
-        client = clients[id(limits)] = Client(DYNAMODB, limits)
-    return client
+def _client(service: str, limits: Limits) -> Client:
+    def exchange(operation: str, parameters: dict[str, Any], allowed: Limits) -> dict[str, Any]:
+        return present.scenario.exchange(operation, parameters, allowed)
 
-
-def _headers(client: Client, operation: str, _: bytes) -> dict[str, str]:
-    return {"x-amz-target": f"{client.service.target}.{operation}"}
+    return Client(service, limits, exchange, lambda: present.instance.quotas)
 
 
 def _random_bytes(count: int) -> bytes:
@@ -147,10 +141,6 @@ def _sleep(seconds: float) -> None:
 
 def _random() -> float:
     return present.chance().random()
-
-
-def _exchange(*arguments: Any) -> connections.Answer:
-    return present.scenario.exchange(*arguments)
 
 
 def _deliver(message: Outbox, to: str) -> str:
@@ -212,7 +202,7 @@ def _given() -> dict[str, Any]:
         "pause": _sleep,
         "between": lambda low, high: present.chance().uniform(low, high),
         "hasher": lambda: QUICK_HASHER,
-        "exchange": _exchange,
+        "client": _client,
         "boto3_client": lambda *_, **__: _Files(),
         "post": _post,
         "send_mail": _deliver,
@@ -233,9 +223,6 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (random, "_urandom", _random_bytes),
         (random, "random", _random),
         (random, "uniform", lambda low, high: present.chance().uniform(low, high)),
-        (aws_client, "json", Form),
-        (Client, "_headers", _headers),
-        (table, "_client", _client),
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK_HASHER.hash("nobody has it")),
         (deliveries, "ThreadPoolExecutor", _threads),
         (payer_records, "ThreadPoolExecutor", _threads),

@@ -124,7 +124,7 @@ class Operations:
         if kind < 4:
             return {S: chance.choice(TEXTS)}
         if kind == 4:
-            return chance.choice([{"BOOL": True}, {"BOOL": False}, {"NULL": True}, {"B": "YWI="}])
+            return chance.choice([{"BOOL": True}, {"BOOL": False}, {"NULL": True}, {"B": b"ab"}])
         if kind == 5:
             return chance.choice([{"SS": ["a", "b"]}, {"SS": ["b"]}, {"NS": ["1", "2.5"]}])
         if kind == 6:

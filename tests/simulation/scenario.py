@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from chalicelib.aws.connections import Answer
 from chalicelib.domain import message_limits
 from chalicelib.domain.card import VERIFIED, CardData
 from chalicelib.domain.outbox import RECEIPT, NotSentError, Outbox
@@ -460,4 +459,4 @@ class _Town:
 
 TOWN = _Town()
 
-__all__ = ["TOWN", "Answer", "Scenario"]
+__all__ = ["TOWN", "Scenario"]

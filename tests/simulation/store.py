@@ -8,7 +8,7 @@ import marshal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from chalicelib.aws.errors import RefusedError
+from chalicelib.store.aws_client import RefusedError
 from tests.simulation import expressions, queries
 from tests.simulation.expressions import Values, added, check_operands, check_values
 from tests.simulation.tables import Key, Stored, Table, View

@@ -8,9 +8,7 @@ from typing import Any, Self
 
 import boto3
 
-from chalicelib.aws.client import Client, Limits
-from chalicelib.aws.endpoints import DYNAMODB
-from chalicelib.aws.errors import RefusedError
+from chalicelib.store.aws_client import DYNAMODB, Client, Limits, RefusedError
 from tests.simulation.operations import DEFINITIONS, Operations
 from tests.simulation.store import Store
 from tests.simulation.tables import Table

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.aws.errors import RefusedError
+from chalicelib.store.aws_client import RefusedError
 from infra.stack import resources
 from infra.stack.resources import STACK
 from tests.simulation.operations import DEFINITIONS, NUMBERED, ORDERED, PLAIN, Operations

@@ -1,19 +1,17 @@
 """The wire between the service and its store: latencies, and everything that can go wrong on it, by the seed.
 
-What is sent has the form of `marshal`, which costs a fifth of JSON; the JSON of the client has tests of its own.
+botocore stands outside of the simulation; it has tests of its own.
 """
 
-import base64
 import json
 import marshal
-import zlib
-from collections import Counter
+import uuid
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import Endpoint
-from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
+from chalicelib import outside
+from chalicelib.store.aws_client import CallError, Limits, RefusedError, TimedOutError, UnansweredError
 from infra.demo.partner import PARTNER_SECRET, PRODUCT
 from tests.simulation.call_descriptions import described, summary
 from tests.simulation.faults import Faults
@@ -26,33 +24,54 @@ SECRET: dict[str, Any] = {
     "partners": {PRODUCT: PARTNER_SECRET},
 }
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
+THROTTLED = frozenset({"ThrottlingException", "TransactionInProgressException"})
+MOST = 500  # of the quota of repeats
+Answer = dict[str, Any]
+Exchange = Callable[[str, dict[str, Any], Limits], Answer]
+Quotas = defaultdict[Any, int]  # by client: the repeats that it has left
+
+
+def quotas() -> Quotas:
+    """Return full quotas."""
+    return defaultdict(lambda: MOST)
+
+
 NO_CONNECTION, TOO_LATE, CUT = "no connection", "no answer in time", "the connection was cut"
 QUICK, SLOW = (0.001, 0.012), (0.005, 0.4)  # seconds to the store, and back
 
 
-class Written(bytes):
-    """A request or an answer as it is on the wire."""
+class Client:
+    """The client of AWS in a scenario: it repeats a call by the rules of botocore's mode `standard`.
 
-    __slots__ = ()
+    A request and an answer are copied by `marshal`, which refuses what is no text, number, list or mapping.
+    """
 
-    def encode(self) -> bytes:
-        """Return it: it is bytes already."""
-        return self
+    def __init__(self, service: str, limits: Limits, exchange: Exchange, quotas_of: Callable[[], Quotas]) -> None:
+        self.service, self.limits = service, limits
+        self._exchange, self._quotas_of = exchange, quotas_of
 
-
-class Form:
-    """The form of what is on the wire, in the place of the client's module `json`: a copy each way, as JSON makes."""
-
-    @staticmethod
-    def dumps(value: Any, separators: Any = None) -> Written:
-        """Write a value; refuse what is no text, number, list or mapping."""
-        del separators
-        return Written(marshal.dumps(value, 2))  # without references: equal values are equal bytes
-
-    @staticmethod
-    def loads(written: bytes) -> Any:
-        """Read what was written."""
-        return marshal.loads(written)  # noqa: S302  of this process
+    def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        """Execute an operation and return its answer; raise a CallError."""
+        if operation == "TransactWriteItems":
+            parameters = {"ClientRequestToken": str(uuid.uuid4()), **parameters}
+        written = marshal.dumps(parameters, 2)
+        left, cost = self._quotas_of(), 1
+        for attempt in range(1, self.limits.attempts + 1):
+            try:
+                answer = self._exchange(operation, marshal.loads(written), self.limits)  # noqa: S302  of this process
+            except CallError as error:
+                is_throttled = isinstance(error, RefusedError) and error.code in THROTTLED
+                is_repeated = is_throttled or isinstance(error, UnansweredError)
+                cost = 5 if is_throttled else 14
+                if attempt == self.limits.attempts or not is_repeated or cost > left[self]:
+                    raise
+                left[self] -= cost
+                pause = (1.0 if is_throttled else 0.025) * 2.0 ** (attempt - 1)
+                outside.current.pause(outside.current.between(0, min(pause, 20)))
+            else:
+                left[self] = min(MOST, left[self] + cost)
+                return answer
+        raise AssertionError
 
 
 class Wire:
@@ -64,21 +83,15 @@ class Wire:
         self._scheduler, self._store, self._faults, self._trace = scheduler, store, faults, trace
         self.calls: Counter[str] = Counter()  # by the tasks that made them
 
-    def exchange(
-        self, _: Endpoint, headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
-    ) -> Answer:
+    def exchange(self, operation: str, parameters: dict[str, Any], limits: Limits) -> Answer:
         """Carry a request to AWS and its answer back, or lose one of them."""
-        operation = headers["x-amz-target"].rpartition(".")[2]
-        parameters = marshal.loads(body)  # noqa: S302  of this process
         if operation in OTHERS:
-            return _answer(200, OTHERS[operation](parameters))
+            return OTHERS[operation](parameters)
         if self._scheduler.current is None:
             return self._carried_out(operation, parameters)
-        return self._carried(operation, parameters, connect_seconds, read_seconds)
+        return self._carried(operation, parameters, limits)
 
-    def _carried(
-        self, operation: str, parameters: dict[str, Any], connect_seconds: float, read_seconds: float
-    ) -> Answer:
+    def _carried(self, operation: str, parameters: dict[str, Any], limits: Limits) -> Answer:
         faults, pause, task = self._faults, self._scheduler.pause, self._scheduler.current
         chance = task.chance if task else None
         self.calls[task.name if task else ""] += 1
@@ -86,34 +99,39 @@ class Wire:
         pause(chance.uniform(*slow) if chance else 0)
         fault = faults.outage_of_store(self._scheduler.now) or faults.draw("store", BEFORE)
         if fault == "unreachable":
-            pause(connect_seconds)
-            raise UnreachableError(NO_CONNECTION)
+            pause(limits.connect_seconds)
+            raise UnansweredError(NO_CONNECTION)
         if fault == "throttled":
-            return self._told(operation, parameters, _error("ThrottlingException"))
+            raise self._refused(operation, parameters, "ThrottlingException")
         if fault == "conflict" and not self._store.done_as(parameters.get("ClientRequestToken")):
-            return self._told(operation, parameters, _collision(operation, parameters))
+            raise self._refused(operation, parameters, *_collision(operation, parameters))
         faults.happen(fault)  # it dies or freezes before the call has an effect
 
-        if faults.draw("store", PARTLY) and operation in {"BatchGetItem", "Query"}:
-            answer = self._in_part(operation, parameters)
-        else:
-            answer = self._carried_out(operation, parameters)
-        self._told(operation, parameters, answer)
+        refusal: RefusedError | None = None
+        answer: Answer = {}
+        try:
+            if faults.draw("store", PARTLY) and operation in {"BatchGetItem", "Query"}:
+                answer = self._in_part(operation, parameters)
+            else:
+                answer = self._carried_out(operation, parameters)
+        except RefusedError as error:
+            refusal = error
+        self._told(operation, parameters, refusal or answer)
         fault = faults.draw("store", AFTER)
         if fault == "lost":
-            pause(read_seconds)
+            pause(limits.read_seconds)
             raise TimedOutError(TOO_LATE)
         if fault == "cut":
             raise UnansweredError(CUT)
         faults.happen(fault)
         pause(chance.uniform(*slow) if chance else 0)
+        if refusal is not None:
+            raise refusal
         return answer
 
     def _carried_out(self, operation: str, parameters: dict[str, Any]) -> Answer:
-        try:
-            return _answer(200, self._store.call(operation, parameters))
-        except RefusedError as error:
-            return _error(error.code, error.reasons)
+        answer: Answer = marshal.loads(marshal.dumps(self._store.call(operation, parameters), 2))  # noqa: S302  as above
+        return answer
 
     def _in_part(self, operation: str, parameters: dict[str, Any]) -> Answer:
         """Answer with a part of what was asked for, as DynamoDB may: the rest is asked for again."""
@@ -126,16 +144,16 @@ class Wire:
         for part, chosen in ((now, keys[: (len(keys) + 1) // 2]), (later, keys[(len(keys) + 1) // 2 :])):
             for name, key in chosen:
                 part.setdefault(name, {**requests[name], "Keys": []})["Keys"].append(key)
-        try:
-            answer = self._store.call(operation, {"RequestItems": now})
-        except RefusedError as error:
-            return _error(error.code, error.reasons)
-        return _answer(200, {**answer, "UnprocessedKeys": later})
+        return {**self._carried_out(operation, {"RequestItems": now}), "UnprocessedKeys": later}
 
-    def _told(self, operation: str, parameters: Mapping[str, Any], answer: Answer) -> Answer:
+    def _refused(self, operation: str, parameters: dict[str, Any], code: str, *reasons: str) -> RefusedError:
+        refusal = RefusedError(operation, code, reasons=reasons)
+        self._told(operation, parameters, refusal)
+        return refusal
+
+    def _told(self, operation: str, parameters: Mapping[str, Any], answer: Answer | RefusedError) -> None:
         if self._trace is not None:
-            self._trace(f"{described(operation, parameters)} -> {summary(Form.loads(answer.body))}")
-        return answer
+            self._trace(f"{described(operation, parameters)} -> {summary(answer)}")
 
 
 BEFORE = {"unreachable": 0.2, "throttled": 0.5, "conflict": 0.6, "dies": 0.5, "freezes": 0.4}
@@ -143,32 +161,20 @@ PARTLY = {"part": 1.0}
 AFTER = {"lost": 0.5, "cut": 0.4, "dies": 0.5, "freezes": 0.4}
 
 
-def _answer(status: int, content: dict[str, Any]) -> Answer:
-    body = marshal.dumps(content, 2)
-    return Answer(status, {"x-amz-crc32": str(zlib.crc32(body))}, body)
-
-
-def _error(code: str, reasons: Any = ()) -> Answer:
-    content: dict[str, Any] = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": code}
-    if reasons:
-        content["CancellationReasons"] = [{"Code": reason} for reason in reasons]
-    return _answer(400, content)
-
-
-def _collision(operation: str, parameters: Mapping[str, Any]) -> Answer:
+def _collision(operation: str, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the code of a collision, with the reason of each write."""
     if operation == "TransactWriteItems":
         count = len(parameters["TransactItems"])
-        return _error("TransactionCanceledException", ["TransactionConflict", *["None"] * (count - 1)])
-    return _error("TransactionConflictException" if operation in WRITES else "ThrottlingException")
+        return ["TransactionCanceledException", "TransactionConflict", *["None"] * (count - 1)]
+    return ["TransactionConflictException" if operation in WRITES else "ThrottlingException"]
 
 
 def _sealed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    text = json.dumps([parameters["Plaintext"], parameters["EncryptionContext"]])
-    return {"CiphertextBlob": base64.b64encode(text.encode()[::-1]).decode()}
+    return {"CiphertextBlob": marshal.dumps((parameters["Plaintext"], parameters["EncryptionContext"]))[::-1]}
 
 
 def _opened(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    text, context = json.loads(base64.b64decode(parameters["CiphertextBlob"])[::-1])
+    text, context = marshal.loads(parameters["CiphertextBlob"][::-1])  # noqa: S302  as above
     if context != parameters["EncryptionContext"]:
         message = "decrypted for somebody else"
         raise AssertionError(message)

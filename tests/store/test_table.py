@@ -24,13 +24,12 @@ from hypothesis.strategies import (
     tuples,
 )
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import table, transactions, webhooks
+from chalicelib.store.aws_client import Client, RefusedError, UnansweredError
 from chalicelib.store.retries import ATTEMPTS
 from chalicelib.store.table import (
     AlreadyExistsError,
@@ -144,7 +143,7 @@ def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(give: Give)
 
 @pytest.mark.usefixtures("moto", "impatient")
 def test_a_store_out_of_reach_is_903(give: Give) -> None:
-    failing(give, UnreachableError())
+    failing(give, UnansweredError())
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
 

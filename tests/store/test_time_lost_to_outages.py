@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Limits
-from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, Remembered
 from chalicelib.services import authentication
 from chalicelib.store import retries
+from chalicelib.store.aws_client import Limits, RefusedError, TimedOutError, UnansweredError
 from chalicelib.store.retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
 from chalicelib.store.table import client
 from chalicelib.web import refuse
@@ -22,7 +21,7 @@ from tests.support.giving import Give
 
 STOPPED_AFTER = 5
 UNANSWERED = TimedOutError("no answer in time")
-UNCONNECTED = UnreachableError("no connection")
+UNCONNECTED = UnansweredError("no connection")
 CUT = UnansweredError("the connection was cut")
 THROTTLED = RefusedError("GetItem", "ThrottlingException")
 BROKEN = RefusedError("GetItem", "503", status=503)

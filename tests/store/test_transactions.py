@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
 from chalicelib.domain import steps
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, Pictures, Transaction
 from chalicelib.store import outbox, transactions
+from chalicelib.store.aws_client import Client
 from chalicelib.store.table import (
     AlreadyExistsError,
     commit,

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.store.aws_client import DYNAMODB, Client
 from infra.bench.client import measure_capacity, through
 
 
@@ -18,7 +17,7 @@ def store_calls() -> Iterator[list[str]]:
     names: list[str] = []
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        if client.service is DYNAMODB:
+        if client.service == DYNAMODB:
             names.append(operation)
         return client.call(operation, **parameters)
 

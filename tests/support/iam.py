@@ -19,7 +19,7 @@ from botocore.client import BaseClient
 from botocore.signers import RequestSigner
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
+from chalicelib.store.aws_client import Client
 from infra.bench.client import through
 from infra.local.engines import environment
 from infra.stack.policies import SENDER
@@ -232,7 +232,7 @@ def enforced_policies() -> Iterator[None]:
         sign = RequestSigner.generate_presigned_url
 
         def own_checked(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-            enforce(client.service.name, operation, parameters)
+            enforce(client.service, operation, parameters)
             return client.call(operation, **parameters)
 
         def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.settings import settings
+from chalicelib.store.aws_client import DYNAMODB, Client
 from infra.bench.client import through
 from tests.support.giving import Instead
 
@@ -48,7 +47,7 @@ def hooked(hook: Hook) -> Iterator[None]:
     real = outside.current.acquirers
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        if getattr(inside, "acquirer", False) or client.service is not DYNAMODB:
+        if getattr(inside, "acquirer", False) or client.service != DYNAMODB:
             return client.call(operation, **parameters)
         hook("before", operation)
         answer = client.call(operation, **parameters)

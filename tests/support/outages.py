@@ -4,17 +4,16 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from chalicelib import outside
-from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import Endpoint
-from chalicelib.aws.errors import UnansweredError
+from chalicelib.store.aws_client import Limits, UnansweredError
 from infra.local import ports
+from tests.simulation.wire import Client, quotas
 from tests.support.giving import Give
 
 SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"
@@ -88,18 +87,23 @@ OUTAGES = {"hanging": hanging, "closed": closed, "throttling": throttling, "brea
 def lose_an_answer(give: Give, operation: str, table: str) -> list[str]:
     """Let the answer to the next such call about a table be lost after it took effect; return the calls it saw."""
     seen: list[str] = []
-    really = outside.current.exchange
+    make = outside.current.client
 
-    def exchange(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
-        answer = really(endpoint, headers, body, *seconds)
-        if headers["x-amz-target"].endswith(f".{operation}") and f'-{table}"'.encode() in body:
-            seen.append(operation)
-            if len(seen) == 1:
+    def client(service: str, limits: Limits) -> Client:
+        real = make(service, limits)
+
+        def exchange(name: str, parameters: dict[str, Any], _: Limits) -> dict[str, Any]:
+            is_meant = name == operation and f"-{table}'" in str(parameters)
+            seen.extend([operation] * is_meant)
+            answer = real.call(name, **parameters)
+            if is_meant and len(seen) == 1:
                 message = "the connection was cut"
                 raise UnansweredError(message)
-        return answer
+            return answer
 
-    give(exchange=exchange)
+        return Client(service, limits, exchange, quotas)
+
+    give(client=client)
     return seen
 
 

@@ -4,7 +4,10 @@ It has the tables of `resources.json` and their streams. Nothing expires, and no
 """
 
 import json
+import marshal
+import os
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -16,19 +19,24 @@ from unittest.mock import patch
 from moto.core.botocore_stubber import BotocoreStubber
 
 from chalicelib import outside
-from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import Endpoint
-from chalicelib.aws.errors import RefusedError
+from chalicelib.store.aws_client import DYNAMODB, Limits, RefusedError
+from infra.local.engines import ENDPOINT_VARIABLE
 from infra.stack import resources
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 from tests.simulation.store import Change, Store
 from tests.simulation.tables import Table
+from tests.simulation.wire import Client, quotas
 
 HOST = "store-in-memory.invalid"
 URL = f"http://{HOST}"
 ERROR_TYPE = "com.amazonaws.dynamodb.v20120810#"
 ARN = f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/"
 Result = dict[str, Any]
+
+
+def _decoded(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an attribute value of JSON with its bytes."""
+    return {"B": b64decode(value["B"])} if value.keys() == {"B"} else value
 
 
 class StoreInMemory:
@@ -56,21 +64,20 @@ class StoreInMemory:
     @contextmanager
     def serving(self) -> Iterator[str]:
         """Answer the calls at the yielded URL."""
-        exchange, process = outside.current.exchange, BotocoreStubber.process_request
+        make, process = outside.current.client, BotocoreStubber.process_request
 
-        def answered(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
-            if endpoint.host != HOST:
-                return exchange(endpoint, headers, body, *seconds)
-            return self._answer(headers["x-amz-target"], body)
+        def client(service: str, limits: Limits) -> Any:
+            is_here = service == DYNAMODB and os.environ.get(ENDPOINT_VARIABLE) == URL
+            return Client(service, limits, self._exchange, quotas) if is_here else make(service, limits)
 
         def processed(stubber: BotocoreStubber, request: Any) -> Any:
             if not request.url.startswith(URL):
                 return process(stubber, request)
             target = request.headers["X-Amz-Target"]
-            return tuple(self._answer(target.decode() if isinstance(target, bytes) else target, request.body))
+            return self._answer(target.decode() if isinstance(target, bytes) else target, request.body)
 
         with (
-            outside.given(exchange=answered),
+            outside.given(client=client),
             patch.object(BotocoreStubber, "process_request", processed),
         ):
             yield URL
@@ -87,13 +94,18 @@ class StoreInMemory:
             self.store.tables = {table.name: table.copy() for table in self._first}
         return True
 
-    def _answer(self, target: str, body: bytes) -> Answer:
-        operation = target.rpartition(".")[2]
-        parameters = json.loads(body)
+    def _exchange(self, operation: str, parameters: Mapping[str, Any], _: Limits) -> Result:
+        answer: Result = marshal.loads(marshal.dumps(self._called(operation, parameters), 2))  # noqa: S302  a copy
+        return answer
+
+    def _called(self, operation: str, parameters: Mapping[str, Any]) -> Result:
+        with self._lock:
+            other = self._others.get(operation)
+            return other(parameters) if other else self.store.call(operation, parameters)
+
+    def _answer(self, target: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
         try:
-            with self._lock:
-                other = self._others.get(operation)
-                result = other(parameters) if other else self.store.call(operation, parameters)
+            result = self._called(target.rpartition(".")[2], json.loads(body, object_hook=_decoded))
         except RefusedError as error:
             reasons = [{"Code": reason} for reason in error.reasons]
             refusal = {
@@ -101,8 +113,12 @@ class StoreInMemory:
                 "message": error.message or error.code,
                 "CancellationReasons": reasons,
             }
-            return Answer(HTTPStatus.BAD_REQUEST, {}, json.dumps(refusal).encode())
-        return Answer(HTTPStatus.OK, {}, json.dumps(result, separators=(",", ":")).encode())
+            return HTTPStatus.BAD_REQUEST, {}, json.dumps(refusal).encode()
+        return (
+            HTTPStatus.OK,
+            {},
+            json.dumps(result, separators=(",", ":"), default=lambda one: b64encode(one).decode()).encode(),
+        )
 
     def _note(self, change: Change) -> None:
         """Add a record to the stream of the table."""

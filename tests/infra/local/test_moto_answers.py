@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.aws.errors import RefusedError
+from chalicelib.store.aws_client import RefusedError
 from chalicelib.store.table import client
 from infra.local import moto_speed
 

@@ -11,7 +11,6 @@ import pytest
 from botocore.client import BaseClient
 
 from chalicelib import outside
-from chalicelib.aws.client import Client
 from chalicelib.domain import deliveries as delivery_rules
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.phases import Phase
@@ -19,6 +18,7 @@ from chalicelib.domain.transaction import Erasure, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.store import events
+from chalicelib.store.aws_client import Client
 from infra.operator import payer_records
 from tests.support import events as support_events
 from tests.support.giving import Give

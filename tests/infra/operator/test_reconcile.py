@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
 from chalicelib.settings import settings
 from chalicelib.store import history, merchants, sequences, transactions
+from chalicelib.store.aws_client import RefusedError, UnansweredError
 from chalicelib.store.table import BATCH, update, write_one
 from infra.operator import commands as operator
 from infra.operator.reconciliation import books_of
@@ -309,7 +309,7 @@ REFUSED = RefusedError("Query", "AccessDeniedException")
 @pytest.mark.parametrize(
     ("failure", "message"),
     [
-        (UnreachableError(), "The store is out of reach."),
+        (UnansweredError(), "The store is out of reach."),
         (REFUSED, "The store refused: AccessDeniedException."),
         (SystemExit("The setting TABLE_PREFIX is missing."), "The setting TABLE_PREFIX is missing."),
     ],

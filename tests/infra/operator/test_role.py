@@ -11,9 +11,9 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 
-from chalicelib.aws.client import Client
 from chalicelib.domain.transaction import ERASED_PICTURE
 from chalicelib.store import merchants
+from chalicelib.store.aws_client import Client
 from chalicelib.store.table import update, write_one
 from infra.bench.client import through
 from infra.operator import commands as operator
@@ -72,7 +72,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, give: Give) -> Calls:
     call = BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
 
     def own_noted(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        made.append((client.service.name, operation, parameters))
+        made.append((client.service, operation, parameters))
         return client.call(operation, **parameters)
 
     def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
