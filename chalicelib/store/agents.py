@@ -27,7 +27,6 @@ from chalicelib.store.table import (
     list_records,
     put_new,
     replace_record,
-    set_attributes,
     update,
     write_one,
 )
@@ -49,9 +48,9 @@ def rehash(login: Login, password_hash: str) -> None:
     """Store a hash of the same password with stronger parameters, unless the password has changed since."""
     change = update(
         login_key(login.email),
-        "SET #password_hash = :new",
-        {"new": password_hash, "old": login.password_hash},
+        {"password_hash": password_hash},
         condition="#password_hash = :old",
+        compared={"old": login.password_hash},
     )
     with suppress(AlreadyExistsError):
         write_one(change)
@@ -128,14 +127,14 @@ def of_merchant(client_id: int) -> list[Agent]:
 
 def _update_login(agent: Agent, change: LoginChange) -> Write:
     """Change single fields of the login, so that a failure counted at the same time is kept."""
-    values = _login_fields(agent, change)
-    removed = ["#locked_until", "#counted_until", "#sources"] if change.unlock else []
-    removed += ["#terminal_id"] if agent.terminal_id is None else []
+    removed = ["locked_until", "counted_until", "sources"] if change.unlock else []
+    removed += ["terminal_id"] if agent.terminal_id is None else []
     return update(
         login_key(agent.email),
-        set_attributes(values) + (f" REMOVE {', '.join(removed)}" if removed else ""),
-        {**values, "agent_id": agent.id},
+        _login_fields(agent, change),
+        remove=removed,
         condition="#agent_id = :agent_id",
+        compared={"agent_id": agent.id},
         otherwise=ChangedMeanwhileError(),
     )
 

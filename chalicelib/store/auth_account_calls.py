@@ -30,9 +30,9 @@ def take_call(agent_id: int, now: datetime, interval: timedelta) -> timedelta | 
     key = Key(TABLE, LastCall, {"name": f"asked#{agent_id}"})
     call = update(
         key,
-        "SET #at = :now, #by = :by",
-        {"now": now, "before": now - interval, "by": token_hex(8)},
+        {"at": now, "by": token_hex(8)},
         condition="attribute_not_exists(#at) OR #at <= :before OR #by = :by",
+        compared={"before": now - interval},
         otherwise=TooSoonError(),
     )
     try:

@@ -22,7 +22,6 @@ from chalicelib.store.table import (
     decode,
     pages_of,
     readable,
-    set_attributes,
     table_name,
     update,
     value_of,
@@ -85,9 +84,9 @@ def claim(
     one to the record's attempts. It counts before the attempt, which limits the attempts of a record that crashes its
     process.
     """
-    expression = set_attributes(changes) + (" ADD #attempts :one" if counts else "")
-    values = {**compared, **changes, **({"one": 1} if counts else {})}
-    return _if_held(key, update(key, expression, values, condition=condition, otherwise=NotHeldError()))
+    one_more = {"attempts": 1} if counts else {}
+    claimed = update(key, changes, add=one_more, condition=condition, compared=compared, otherwise=NotHeldError())
+    return _if_held(key, claimed)
 
 
 def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:
@@ -95,10 +94,14 @@ def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any
 
     Return False, and change nothing, when the claim was lost.
     """
-    parts = [set_attributes(changes)] if changes else []
-    parts += ["REMOVE #due_at, #due_lane"] if is_finished else []
-    values = {**changes, "held": due_at}
-    stored = update(key, " ".join(parts), values, condition="#due_at = :held", otherwise=NotHeldError())
+    stored = update(
+        key,
+        changes,
+        remove=("due_at", "due_lane") if is_finished else (),
+        condition="#due_at = :held",
+        compared={"held": due_at},
+        otherwise=NotHeldError(),
+    )
     return _if_held(key, stored) is not None
 
 

@@ -29,7 +29,6 @@ from chalicelib.store.table import (
     items_of,
     put_new,
     readable,
-    set_attributes,
     table_name,
     update,
     value_of,
@@ -99,7 +98,7 @@ def begin_again(wanted: Delivery) -> None:
     """Store a delivery that a caller requested again. Its earlier attempts remain as they are stored."""
     item = attributes_of(wanted)
     values = {name: item[name] for name in item.keys() - {"day", "place", "made"}}
-    write_one(update(_key(wanted.day, wanted.place), set_attributes(values), values))
+    write_one(update(_key(wanted.day, wanted.place), values))
 
 
 def claim(day: str, place: str, now: datetime) -> Delivery | None:

@@ -41,7 +41,6 @@ from chalicelib.store.table import (
     put_item,
     range_of_prefix,
     readable,
-    set_attributes,
     update,
 )
 
@@ -267,10 +266,7 @@ def additions(client_id: int, entry: HistoryEntry, *, is_new: bool = True) -> li
 
 def add(addition: Addition) -> Write:
     """Return the write of an addition."""
-    expression = "ADD " + ", ".join(f"#{name} :{name}" for name in addition.numbers)
-    if addition.taxes:
-        expression += f" {set_attributes(addition.taxes)}"
-    return update(addition.key, expression, {**addition.numbers, **addition.taxes})
+    return update(addition.key, addition.taxes, add=addition.numbers)
 
 
 def month_of(client_id: int, day: date) -> str:

@@ -11,7 +11,6 @@ from chalicelib.store.table import (
     check,
     list_records,
     put_new,
-    set_attributes,
     update,
     write_one,
 )
@@ -34,7 +33,7 @@ def finish(card: LinkedCard) -> None:
     """Store the acquirer's answer to linking a card: the status, and the token if there is one."""
     token = {"link_id": card.link_id, "storage_id": card.storage_id}
     values = {"status": card.status, "updated_at": card.updated_at, **{k: v for k, v in token.items() if v is not None}}
-    write_one(update(key(card.id), set_attributes(values), values))
+    write_one(update(key(card.id), values))
 
 
 def of_agent(agent_id: int) -> list[LinkedCard]:
@@ -51,4 +50,4 @@ def check_usable(card_id: int, agent_id: int) -> Write:
 
 def count_payment(card_id: int) -> Write:
     """Return the write that counts a payment that took money, in any state of the card. It goes with the outcome."""
-    return update(key(card_id), "ADD #transaction_count :one", {"one": 1})
+    return update(key(card_id), add={"transaction_count": 1})

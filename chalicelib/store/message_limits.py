@@ -32,9 +32,10 @@ def additions(numbers: Mapping[Limit, int], day: date) -> list[Write]:
     return [
         update(
             key(limit, day),
-            "ADD #count :number SET #expires_at = :expires_at",
-            {"number": number, "most": limit.most - number, "expires_at": int((ends_at(day) + DAY).timestamp())},
+            {"expires_at": int((ends_at(day) + DAY).timestamp())},
+            add={"count": number},
             condition="attribute_not_exists(#count) OR #count <= :most",
+            compared={"most": limit.most - number},
             otherwise=LimitReachedError(),
         )
         for limit, number in numbers.items()
@@ -43,7 +44,7 @@ def additions(numbers: Mapping[Limit, int], day: date) -> list[Write]:
 
 def subtractions(numbers: Mapping[Limit, int], day: date) -> list[Write]:
     """Return the writes that take back counted messages which are never sent."""
-    return [update(key(limit, day), "ADD #count :number", {"number": -number}) for limit, number in numbers.items()]
+    return [update(key(limit, day), add={"count": -number}) for limit, number in numbers.items()]
 
 
 def counted(limits: Sequence[Limit], day: date) -> dict[Limit, int]:

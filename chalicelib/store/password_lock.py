@@ -45,9 +45,10 @@ def count_failure(counter: Counter, failure: Verification, source: str, *, begin
         return FailedAttempts()
     one_more = update(
         counter.key,
-        f"ADD #failed_attempts :one, #sources :source SET {_expiry(counter)}",
-        {"one": 1, "limit": failure.limit, "source": frozenset({source}), **_expiry_values(counter, failure)},
+        _expiry(counter, failure),
+        add={"failed_attempts": 1, "sources": frozenset({source})},
         condition=_existing(counter, NOT_FULL),
+        compared={"limit": failure.limit},
     )
     try:
         before = decode(FailedAttempts, write_one(one_more, "UPDATED_OLD"))
@@ -64,12 +65,12 @@ def count_success(email: str, success: Verification, *, is_logon: bool) -> None:
 
     Raise 104 when passwords were locked meanwhile: this write decides between parallel verifications.
     """
-    expression = "SET #failed_attempts = :none" + (", #last_logon = :now" if is_logon else "")
     reset = update(
         login_key(email),
-        f"{expression} REMOVE #locked_until, #counted_until, #sources",
-        {"now": success.at, "none": 0, "limit": success.limit},
+        {"failed_attempts": 0, **({"last_logon": success.at} if is_logon else {})},
+        remove=("locked_until", "counted_until", "sources"),
         condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
+        compared={"now": success.at, "limit": success.limit},
     )
     try:
         write_one(reset)
@@ -82,9 +83,10 @@ def _restart_count(counter: Counter, failure: Verification, source: str) -> bool
     """Count the first failure of a new series; return False when another request has done so."""
     change = update(
         counter.key,
-        f"SET #failed_attempts = :one, #sources = :source, {_expiry(counter)} REMOVE #locked_until",
-        {"one": 1, "now": failure.at, "source": frozenset({source}), **_expiry_values(counter, failure)},
+        {"failed_attempts": 1, "sources": frozenset({source}), **_expiry(counter, failure)},
+        remove=("locked_until",),
         condition=IS_OVER,
+        compared={"now": failure.at},
     )
     try:
         write_one(change)
@@ -97,13 +99,10 @@ def _lock(counter: Counter, verification: Verification) -> None:
     """Lock passwords unless they are locked. Each request that finds a full count does so, in case one crashed."""
     lock = update(
         counter.key,
-        f"SET #locked_until = :lock, {_expiry(counter)}",  # the count may be almost a day old
-        {
-            "lock": verification.locked_until,
-            "limit": verification.limit,
-            **_expiry_values(counter, verification),
-        },
+        # The count may be almost a day old.
+        {"locked_until": verification.locked_until, **_expiry(counter, verification)},
         condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
+        compared={"limit": verification.limit},
     )
     with suppress(AlreadyExistsError):
         write_one(lock)
@@ -114,11 +113,8 @@ def _existing(counter: Counter, condition: str) -> str:
     return f"attribute_exists(#agent_id) AND {condition}" if counter.is_login else condition
 
 
-def _expiry(counter: Counter) -> str:
-    # Never on a login, because the store deletes expired records.
-    return "#counted_until = :until" + ("" if counter.is_login else ", #expires_at = :expires_at")
-
-
-def _expiry_values(counter: Counter, failure: Verification) -> dict[str, object]:
-    until = failure.counted_until
-    return {"until": until} if counter.is_login else {"until": until, "expires_at": int(until.timestamp()) + 1}
+def _expiry(counter: Counter, failure: Verification) -> dict[str, object]:
+    until: dict[str, object] = {"counted_until": failure.counted_until}
+    if counter.is_login:  # it has no expiry, because the store deletes expired records
+        return until
+    return {**until, "expires_at": int(failure.counted_until.timestamp()) + 1}

@@ -67,8 +67,8 @@ def number(transaction: Transaction, numbers: MonthNumbers | None) -> tuple[Tran
 
 def _count_up(own: Key[MonthNumbers], numbers: MonthNumbers | None, today: Mapping[str, int]) -> Write:
     """Return the write that stores the day's new last number if the month's numbers are still those that were read."""
+    taken = NumberTakenError()
     if numbers is None:
-        values, condition = {"last": today}, "attribute_not_exists(#last)"
-    else:
-        values, condition = {"last": {**numbers.last, **today}, "read": numbers.last}, "#last = :read"
-    return update(own, "SET #last = :last", values, condition=condition, otherwise=NumberTakenError())
+        return update(own, {"last": today}, condition="attribute_not_exists(#last)", otherwise=taken)
+    last, read = {"last": {**numbers.last, **today}}, {"read": numbers.last}
+    return update(own, last, condition="#last = :read", compared=read, otherwise=taken)

@@ -1,7 +1,7 @@
 """IDs in sequence: the last ID of each table's records, and the last number of each terminal's messages."""
 
 from chalicelib.record import Record
-from chalicelib.store.table import Key, read, update, write_one
+from chalicelib.store.table import Key, Write, read, update, write_one
 
 TABLE = "sequences"
 
@@ -19,7 +19,7 @@ def next_id(name: str) -> int:
 
 def next_ids(name: str, count: int) -> range:
     """Return the next `count` IDs of a sequence, consecutive."""
-    return _next(name, count, start=0)
+    return _next(update(sequence_key(name), add={"last": count}), count)
 
 
 def next_stans(mid: str, tid: str, count: int, *, start: int) -> range:
@@ -28,12 +28,11 @@ def next_stans(mid: str, tid: str, count: int, *, start: int) -> range:
     The terminal is identified by its merchant's number (MID) and its name (TID), as the host pads both with spaces. One
     item per terminal is enough: a till takes a few payments a second, and an item takes a thousand writes.
     """
-    return _next(f"stan#{mid.rstrip()}#{tid.rstrip()}", count, start)
+    key = sequence_key(f"stan#{mid.rstrip()}#{tid.rstrip()}")
+    return _next(update(key, add={"last": count}, start={"last": start}), count)
 
 
-def _next(name: str, count: int, start: int) -> range:
-    expression = "SET #last = if_not_exists(#last, :start) + :count"
-    addition = update(sequence_key(name), expression, {"count": count, "start": start})
+def _next(addition: Write, count: int) -> range:
     last = int(write_one(addition)["last"]["N"])
     return range(last - count + 1, last + 1)
 

@@ -84,8 +84,8 @@ def _ending(digest: str, required: str, otherwise: Exception) -> Write:
 
     Its next use is refused, even when API Gateway remembers its caller.
     """
-    expression, condition = "SET #ended = :ended REMOVE #remembered_for", f"attribute_exists(#{required})"
-    return update(key(digest), expression, {"ended": True}, condition=condition, otherwise=otherwise)
+    ended, condition = {"ended": True}, f"attribute_exists(#{required})"
+    return update(key(digest), ended, remove=("remembered_for",), condition=condition, otherwise=otherwise)
 
 
 def touch(session: Session, now: datetime) -> Session:
@@ -94,7 +94,6 @@ def touch(session: Session, now: datetime) -> Session:
     write_one(
         update(
             key(session.digest),
-            "SET #used_at = :used_at, #expires_at = :expires_at",
             {"used_at": touched.used_at, "expires_at": touched.expires_at},
             condition="attribute_exists(#digest) AND attribute_not_exists(#ended)",
             otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),

@@ -246,11 +246,6 @@ def _text_or_number(value: Value) -> str | int:
 ATTRIBUTE = re.compile(r"#\w+")
 
 
-def set_attributes(names: Iterable[str]) -> str:
-    """Return a SET clause that gives each attribute the value with its own name."""
-    return "SET " + ", ".join(f"#{name} = :{name}" for name in names)
-
-
 def attribute_names(text: str) -> dict[str, str]:
     """Return the attributes in an expression, each under its placeholder: {"#at": "at"}."""
     return {word: word[1:] for word in ATTRIBUTE.findall(text)}
@@ -323,37 +318,47 @@ def put_item(table: str, item: Mapping[str, Any]) -> Write:
     )
 
 
-def update(
+NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+
+
+def update(  # noqa: PLR0913  the parts of UpdateItem
     key: Key[Any],
-    expression: str,
-    values: Mapping[str, Any],
+    values: Mapping[str, Any] = NOTHING,
     *,
+    add: Mapping[str, Any] = NOTHING,
+    start: Mapping[str, int] = NOTHING,
+    remove: Iterable[str] = (),
     condition: str | None = None,
+    compared: Mapping[str, Any] = NOTHING,
     otherwise: Exception | None = None,
 ) -> Write:
-    """Return the write that changes an item and raises its version.
+    """Return the write that sets attributes to `values`, adds, removes, and raises the item's version.
 
-    Expressions name attributes as `#name` and values as `:name`.
+    `add` has numbers and sets of texts. A missing number is 0, or as `start` says. The condition names attributes as
+    `#name`, and as `:name` these values and those in `compared`.
     """
-    if key.table not in DERIVED:
-        expression, values = _raising(expression), {**values, VERSION: 1}
+    added = {**add, **({} if key.table in DERIVED else {VERSION: 1})}
+    begun = {f"{name}_start": number for name, number in start.items()}
+    clauses = {
+        "SET": [
+            *(f"#{name} = :{name}" for name in values),
+            *(f"#{name} = if_not_exists(#{name}, :{name}_start) + :{name}" for name in start),
+        ],
+        "REMOVE": [f"#{name}" for name in sorted(remove)],
+        "ADD": [f"#{name} :{name}" for name in added if name not in start],
+    }
+    expression = " ".join(f"{word} {', '.join(parts)}" for word, parts in clauses.items() if parts)
     parameters: dict[str, Any] = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
         "UpdateExpression": expression,
         "ExpressionAttributeNames": attribute_names(f"{expression} {condition or ''}"),
     }
-    if values:
-        parameters["ExpressionAttributeValues"] = {f":{name}": value_of(value) for name, value in values.items()}
+    if named := {**compared, **values, **added, **begun}:
+        parameters["ExpressionAttributeValues"] = {f":{name}": value_of(value) for name, value in named.items()}
     if condition:
         parameters["ConditionExpression"] = condition
     return Write("Update", parameters, otherwise or AlreadyExistsError())
-
-
-def _raising(expression: str) -> str:
-    """Return the expression with one more addition, in its ADD clause if it has one."""
-    addition = f"ADD #{VERSION} :{VERSION}"
-    return expression.replace("ADD ", f"{addition}, ", 1) if "ADD " in expression else f"{expression} {addition}"
 
 
 def delete(
@@ -384,9 +389,8 @@ def replace_record(key: Key[Any], record: Any, *, version: int, otherwise: Excep
     """Return the write of a record's next version, which requires that the stored version is the one that was read."""
     stored = {name: value for name, value in attributes_of(record).items() if name not in key.key}
     values = {name: value for name, value in stored.items() if not _is_empty(value)}
-    gone = ", ".join(f"#{name}" for name in stored if name not in values)
-    expression = set_attributes(values) + (f" REMOVE {gone}" if gone else "")
-    return update(key, expression, {**values, "as_read": version}, condition="#version = :as_read", otherwise=otherwise)
+    gone, as_read = stored.keys() - values.keys(), {"as_read": version}
+    return update(key, values, remove=gone, condition="#version = :as_read", compared=as_read, otherwise=otherwise)
 
 
 def commit(*writes: Write) -> None:

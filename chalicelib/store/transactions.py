@@ -17,6 +17,7 @@ from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import (
     Key,
+    UnreadableError,
     Value,
     Write,
     attributes_of,
@@ -27,14 +28,12 @@ from chalicelib.store.table import (
     read,
     read_all,
     read_item,
-    set_attributes,
     update,
     value_of,
     write_one,
 )
 
 TABLE = "transactions"
-LATEST_REVERSAL = "#reversals_latest_id = :id, #reversals_latest_invoice = :invoice"
 NOT_LISTED = {"receipt_purchases", "receipt_taxes", "receipt_addresses", "receipt_withheld", "host"}
 NOT_DUE = {"due_lane": None, "due_at": None}
 
@@ -107,9 +106,14 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *also: Wr
     changes = _changes(before, after) | (_due_attributes(after, now) or NOT_DUE)
     condition, compared = _condition_of_step(before, after)
     values = {name: value for name, value in changes.items() if value is not None}
-    removed = [f"#{name}" for name in changes if name not in values]
-    expression = set_attributes(values) + (" REMOVE " + ", ".join(removed) if removed else "")
-    step = update(key(after.id), expression, values | compared, condition=condition, otherwise=PhaseChangedError())
+    step = update(
+        key(after.id),
+        values,
+        remove=changes.keys() - values.keys(),
+        condition=condition,
+        compared=compared,
+        otherwise=PhaseChangedError(),
+    )
     event, completion = [], []
     if after.phase is not before.phase:
         event = _event_writes(after, now)
@@ -196,39 +200,38 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
     So two tills that reverse at once cannot both succeed. A cancel requires a payment without reversals. The
     returned lines and taxes follow from those of all earlier reversals, so the payment must be as it was read.
     """
-    changes = [
-        "#reversals_amount_minor = #reversals_amount_minor + :amount",
-        "#reversals_count = #reversals_count + :one",
-        "#reversals_requested_id = :id",
-    ]
+    values: dict[str, Any] = {"reversals_requested_id": reversal.id}
+    more = {"reversals_amount_minor": reversal.amount_minor, "reversals_count": 1}
     erasure, compared = _same_erasure(original)
     conditions = ["#reversals_amount_minor <= :most", "#phase = :phase", erasure]
-    values = {
-        **compared,
-        "amount": reversal.amount_minor,
-        "one": 1,
-        "id": reversal.id,
-        "most": 0 if reversal.original.mode in CANCELS else original.amount_minor - reversal.amount_minor,
-        "phase": original.phase,
-    }
+    compared["most"] = 0 if reversal.original.mode in CANCELS else original.amount_minor - reversal.amount_minor
+    compared["phase"] = original.phase
     if reversal.is_pending:
-        changes.append("#reversals_reserved_minor = #reversals_reserved_minor + :amount")
+        more["reversals_reserved_minor"] = reversal.amount_minor
     else:
-        changes.append(LATEST_REVERSAL)
-        values["invoice"] = reversal.invoice
+        values |= _latest_reversal(reversal)
     before, given_back = original.reversals, reversal.original.gives_back
     if given_back:
-        changes.append("#reversals_given_back = :given_back")
-        values["given_back"] = added(before.given_back, given_back)
+        values["reversals_given_back"] = added(before.given_back, given_back)
         conditions.append("#reversals_amount_minor = :read")  # less when another reversal has failed since
-        values["read"] = before.amount_minor
+        compared["read"] = before.amount_minor
     if (follows_latest or given_back) and before.requested_id is None:
         conditions.append("attribute_not_exists(#reversals_requested_id)")
     elif follows_latest or given_back:
         conditions.append("#reversals_requested_id = :seen")
-        values["seen"] = before.requested_id
-    expression, condition = "SET " + ", ".join(changes), " AND ".join(conditions)
-    return update(key(original.id), expression, values, condition=condition, otherwise=RemainderChangedError())
+        compared["seen"] = before.requested_id
+    return update(
+        key(original.id),
+        values,
+        add=more,
+        condition=" AND ".join(conditions),
+        compared=compared,
+        otherwise=RemainderChangedError(),
+    )
+
+
+def _latest_reversal(reversal: Transaction) -> dict[str, Any]:
+    return {"reversals_latest_id": reversal.id, "reversals_latest_invoice": reversal.invoice}
 
 
 def added(before: Mapping[str, Decimal] | None, more: Mapping[str, Decimal], sign: int = 1) -> dict[str, Decimal]:
@@ -246,28 +249,28 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
     `original` is the payment as it was read. With it, the payment's history entry may be written as well, and lines and
     taxes are free again, so the payment must be unchanged: otherwise PhaseChangedError is raised.
     """
-    changes = ["#reversals_reserved_minor = #reversals_reserved_minor - :amount"]
-    values: dict[str, Any] = {"amount": reversal.amount_minor}
-    conditions = []
+    payment, less, values = key(reversal.original.id or ""), {"reversals_reserved_minor": -reversal.amount_minor}, {}
+    conditions, compared = [], dict[str, Any]()
     if reversal.phase is Phase.REVERSAL_APPROVED:
-        changes.append(LATEST_REVERSAL)
-        values |= {"id": reversal.id, "invoice": reversal.invoice}
+        values = _latest_reversal(reversal)
     else:
-        changes.append("#reversals_amount_minor = #reversals_amount_minor - :amount")
-        changes.append("#reversals_count = #reversals_count - :one")
-        values["one"] = 1
+        less |= {"reversals_amount_minor": -reversal.amount_minor, "reversals_count": -1}
         given_back = original.reversals.given_back if original else None
         if given_back and reversal.original.gives_back:
-            changes.append("#reversals_given_back = :left")
-            conditions.append("#reversals_given_back = :given_back")
-            values |= {"given_back": given_back, "left": added(given_back, reversal.original.gives_back, sign=-1)}
-    payment, expression = key(reversal.original.id or ""), "SET " + ", ".join(changes)
+            values = {"reversals_given_back": added(given_back, reversal.original.gives_back, sign=-1)}
+            conditions, compared = ["#reversals_given_back = :given_back"], {"given_back": given_back}
     if original is None:
-        return update(payment, expression, values)
-    erasure, compared = _same_erasure(original)
-    values |= {"phase": original.phase, **compared}
-    condition = " AND ".join(["#phase = :phase", erasure, *conditions])
-    return update(payment, expression, values, condition=condition, otherwise=PhaseChangedError())
+        stored, missing = "attribute_exists(#reversals_reserved_minor)", UnreadableError("missing")
+        return update(payment, values, add=less, condition=stored, otherwise=missing)
+    erasure, of_erasure = _same_erasure(original)
+    return update(
+        payment,
+        values,
+        add=less,
+        condition=" AND ".join(["#phase = :phase", erasure, *conditions]),
+        compared={"phase": original.phase, **of_erasure, **compared},
+        otherwise=PhaseChangedError(),
+    )
 
 
 def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:

@@ -46,7 +46,6 @@ def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
     """
     return update(
         mid_key(mid),
-        "SET #holder = :holder",
         {"holder": client_id},
         condition=None if moves else "attribute_not_exists(#holder) OR #holder = :holder",
         otherwise=ServiceError(ErrorCode.TID_TAKEN, MID_TAKEN.message, validations=(MID_TAKEN,)),
@@ -76,7 +75,6 @@ def register_offline_sale(sale: Transaction) -> list[Write]:
     expires_at = int((sale.created_at + NUMBERS_KEPT_FOR).timestamp())
     write = update(
         Key(TABLE, NumberOfOfflineSale, {"name": f"offline#{sale.client_id}#{digest}"}),
-        "SET #sale = :sale, #expires_at = :expires_at",
         {"sale": sale.id, "expires_at": expires_at},
         condition="attribute_not_exists(#sale) OR #sale = :sale",
         otherwise=SoldTwiceError(),

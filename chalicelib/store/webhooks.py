@@ -21,14 +21,13 @@ from chalicelib.store.table import (
     put_new,
     readable,
     replace_record,
-    set_attributes,
     table_name,
     update,
     write_one,
 )
 
 TABLE = "webhooks"
-NOTED = ("slow_since", "failing_since", "told_at")
+NOTED = frozenset({"slow_since", "failing_since", "told_at"})
 
 
 def key(client_id: int, webhook_id: int) -> Key[Webhook]:
@@ -89,15 +88,12 @@ def note(after: Webhook) -> None:
     The last write wins; the next attempt corrects it.
     """
     values = {name: value for name in NOTED if (value := getattr(after, name)) is not None}
-    removed = [f"#{name}" for name in NOTED if name not in values]
-    parts = [set_attributes(values)] if values else []
-    parts += [f"REMOVE {', '.join(removed)}"] if removed else []
     with suppress(ChangedMeanwhileError):
         write_one(
             update(
                 key(after.client_id, after.id),
-                " ".join(parts),
                 values,
+                remove=NOTED - values.keys(),
                 condition="attribute_exists(#url)",
                 otherwise=ChangedMeanwhileError(),
             )
@@ -106,13 +102,12 @@ def note(after: Webhook) -> None:
 
 def note_told(webhook: Webhook, now: datetime, *also: Write) -> None:
     """Store the time of the e-mail to the manager, with the writes in `also`; nothing when another process has."""
-    values = {"now": now} | ({"told_at": webhook.told_at} if webhook.told_at else {})
-    unchanged = "#told_at = :told_at" if webhook.told_at else "attribute_not_exists(#told_at)"
+    unchanged = "#told_at = :before" if webhook.told_at else "attribute_not_exists(#told_at)"
     told = update(
         key(webhook.client_id, webhook.id),
-        "SET #told_at = :now",
-        values,
+        {"told_at": now},
         condition=f"attribute_exists(#url) AND {unchanged}",
+        compared={"before": webhook.told_at} if webhook.told_at else {},
         otherwise=ChangedMeanwhileError(),
     )
     with suppress(ChangedMeanwhileError):

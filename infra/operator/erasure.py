@@ -53,7 +53,6 @@ from chalicelib.store.table import (
     decode,
     read_all,
     read_item,
-    set_attributes,
     update,
     write_one,
 )
@@ -114,7 +113,7 @@ def _erase_notes(merchant: Merchant, address: Address) -> int:
     for note in notes:
         key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
         with suppress(AlreadyExistsError):  # a later count has another note
-            write_one(update(key, "SET #note = :new", {"new": ERASED, "was": note.note}, condition="#note = :was"))
+            write_one(update(key, {"note": ERASED}, condition="#note = :was", compared={"was": note.note}))
     return len(notes)
 
 
@@ -213,24 +212,20 @@ def _replace_record(key: Key[Transaction], known: Sequence[str], touches: Touche
     if before is None or before.erasure or before.reversals.requested_id not in {None, *known}:
         return
     after = replace(without_payer(before, touches), erasure=Erasure.REPLACED)
-    changes = changes_of(before, after)
-    replaced = _change(key, item, set_attributes(changes), changes)
+    replaced = _change(key, item, changes_of(before, after))
     commit(replaced, *history.writes_for_erasure(before, after))
 
 
 def _mark_done(transaction_id: str) -> None:
-    marks = {"replaced": Erasure.REPLACED, "done": Erasure.DONE}
-    key, condition = transactions.key(transaction_id), "#erasure = :replaced"
+    key, done, replaced = transactions.key(transaction_id), {"erasure": Erasure.DONE}, {"was": Erasure.REPLACED}
     with suppress(AlreadyExistsError):  # it is done already
-        write_one(update(key, "SET #erasure = :done", marks, condition=condition))
+        write_one(update(key, done, condition="#erasure = :was", compared=replaced))
 
 
-def _change(key: Key[Any], item: Item, expression: str, values: Mapping[str, Any]) -> Write:
+def _change(key: Key[Any], item: Item, values: Mapping[str, Any], remove: Iterable[str] = ()) -> Write:
     """Return the change of an item which requires that nobody has changed it since it was read."""
-    seen = {"seen": int(item[VERSION]["N"])}
-    return update(
-        key, expression, {**values, **seen}, condition=f"#{VERSION} = :seen", otherwise=ChangedMeanwhileError()
-    )
+    seen, changed = {"seen": int(item[VERSION]["N"])}, ChangedMeanwhileError()
+    return update(key, values, remove=remove, condition=f"#{VERSION} = :seen", compared=seen, otherwise=changed)
 
 
 # Messages, events, cards and files
@@ -245,7 +240,7 @@ def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: dat
         _erase_event(event, now)
     for card in payer_records.cards_of(found):
         if changes := changes_of(card, card_without_payer(card, address)):
-            write_one(update(linked_cards.key(card.id), set_attributes(changes), changes))
+            write_one(update(linked_cards.key(card.id), changes))
     for one in ids:
         _delete(payer_records.pictures_of(one))
     _delete(payer_records.exports_of(merchant.id))
@@ -264,8 +259,7 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
     if entry.due_at is not None:
         after = messages.given_up(after, now)
     changes = {name: value for name, value in changes_of(entry, after).items() if value is not None}
-    removed = " REMOVE #due_at, #due_lane" if entry.due_at else ""
-    write_one(_change(key, item, set_attributes(changes) + removed, changes))
+    write_one(_change(key, item, changes, ("due_at", "due_lane") if entry.due_at else ()))
 
 
 def _erase_event(event: Event, now: datetime) -> None:
@@ -282,7 +276,7 @@ def _mark_event(event: Event) -> None:
     """Mark an event, so that later attempts store no answers."""
     with suppress(AlreadyExistsError):  # it has expired
         key = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
-        write_one(update(key, "SET #erased = :erased", {"erased": True}, condition="attribute_exists(#kind)"))
+        write_one(update(key, {"erased": True}, condition="attribute_exists(#kind)"))
 
 
 def _begin_deliveries(event: Event, now: datetime) -> None:
@@ -308,7 +302,7 @@ def _erase_answers(key: Key[Delivery]) -> None:
     due_at = before.due_at and before.due_at + TICK  # the attempt in progress holds it under the earlier time
     changes = changes_of(before, replace(before, made=made, due_at=due_at))
     if changes:
-        write_one(_change(key, item, set_attributes(changes), changes))
+        write_one(_change(key, item, changes))
 
 
 def _store_picture() -> None:

@@ -212,7 +212,7 @@ def test_an_agent_is_changed_by_both_ways_alike(shop: Shop, change: dict[str, An
 
 def test_an_agent_whose_e_mail_just_moved_is_named_and_unchanged(shop: Shop) -> None:
     agent = shop.agent()
-    write_one(store_update(agents_store.key(agent["ID"]), "SET #email = :email", {"email": an_email()}))
+    write_one(store_update(agents_store.key(agent["ID"]), {"email": an_email()}))
 
     assert update(shop, {"Email": agent["Email"], "State": 0}).findings == [(agent["Email"], 563)]
     assert stored_agent(agent).state == 1

@@ -9,8 +9,8 @@ from chalicelib import outside
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.sign_in import canonical
 from chalicelib.store import agents, audit
-from chalicelib.store.table import set_attributes, write_one
 from chalicelib.store.table import update as store_update
+from chalicelib.store.table import write_one
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
 from tests.support.intercepted_calls import hooked
@@ -68,7 +68,7 @@ def test_an_update_changes_what_it_sends_and_nothing_else(
 
 @pytest.mark.parametrize("stored", ["840", "USD"])
 def test_a_currency_is_shown_alpha_3_whichever_form_is_stored(shop: Shop, agent: dict[str, Any], stored: str) -> None:
-    write_one(store_update(agents.key(agent["ID"]), "SET #currency_id = :code", {"code": stored}))
+    write_one(store_update(agents.key(agent["ID"]), {"currency_id": stored}))
     [listed] = shop.post(f"{shop.path}/pos/list", {"Email": agent["Email"]}).body["PosList"]
 
     assert (shop.shown(agent["ID"])["CurrencyID"], listed["CurrencyID"]) == ("USD", "USD")
@@ -197,7 +197,7 @@ def test_a_change_has_the_same_effects_with_a_new_e_mail_and_without(shop: Shop,
         who = {"Email": agent["Email"], "Password": PASSWORD}
         session = http.post(shop.stage, "/api/v1/user/login/session", who, None).body["Data"]["SessionID"]
         lock = {"failed_attempts": 10, "locked_until": outside.now() + timedelta(minutes=20)}
-        write_one(store_update(agents.login_key(agent["Email"]), set_attributes(lock), lock))
+        write_one(store_update(agents.login_key(agent["Email"]), lock))
 
         assert update(shop, agent, **change, **moved).error == (200, 0)
 

@@ -87,9 +87,9 @@ def test_a_payment_is_repeated_whatever_changed_since(stage: str, changed: str) 
     login, body = (account.email, account.key), a_body()
     first = post(stage, SUBMIT, body, login)
     if changed == "the terminal is blocked":
-        write_one(update(terminals.key(terminal), "SET #state = :state", {"state": 0}))
+        write_one(update(terminals.key(terminal), {"state": 0}))
     elif changed == "the terminal is gone":
-        write_one(update(agents.key(account.agent.id), "REMOVE #terminal_id", {}))
+        write_one(update(agents.key(account.agent.id), remove=("terminal_id",)))
     else:
         account.change(mobile_settings=MobileSettings(features=Features(accept_cash=False)))
     refused = post(stage, SUBMIT, a_body(), login)

@@ -97,7 +97,7 @@ def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(s
     linked = a_stored_card(account.agent.id, account.agent.client_id)
 
     def remove() -> None:
-        write_one(update(linked_cards.key(linked.id), "SET #deleted = :yes", {"yes": True}))
+        write_one(update(linked_cards.key(linked.id), {"deleted": True}))
 
     give(client=before("TransactWriteItems", remove))
     body = a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked.id})
@@ -118,8 +118,7 @@ def test_money_goes_back_to_a_card_that_may_not_pay_any_more(stage: str, change:
     login = (account.email, account.key)
     body = a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked.id})
     paid = post(stage, "/api/v1/payment/submit", body, login).body["TransactionID"]
-    ((name, value),) = change.items()
-    write_one(update(linked_cards.key(linked.id), f"SET #{name} = :value", {"value": value}))
+    write_one(update(linked_cards.key(linked.id), change))
     basic = {"TransactionID": paid, "ReverseMode": mode}
     back = {"BasicReverseTran": basic, "Card": {"CardInputMode": 2, "LinkedCardId": linked.id}}
 

@@ -48,7 +48,7 @@ def is_replay(reply: Reply) -> bool:
 def test_a_signature_waits_until_the_files_of_an_erasure_are_deleted(stage: str, erasure: Erasure) -> None:
     body = owing()
     payment = send(stage, body).body["TransactionID"]
-    write_one(update(transactions.key(payment), "SET #erasure = :erasure", {"erasure": erasure}))
+    write_one(update(transactions.key(payment), {"erasure": erasure}))
     reply = send(stage, body, a_file("SIGNATURE", JPEG))
 
     is_over = erasure is Erasure.DONE

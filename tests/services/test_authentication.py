@@ -71,7 +71,7 @@ def test_a_password_costs_one_deciding_write() -> None:
 
 def test_a_login_without_a_password_has_none_that_fits() -> None:
     account = an_account()
-    commit(update(agents.login_key(account.email), "SET #state = :on REMOVE #password_hash", {"on": 1}))
+    commit(update(agents.login_key(account.email), {"state": 1}, remove=("password_hash",)))
 
     assert refusal_of(account.basic, NOW) is ErrorCode.BAD_CREDENTIAL
     assert refusal_of(account.basic_with_key, NOW) is None

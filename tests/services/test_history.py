@@ -185,7 +185,7 @@ def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
     by_day, _ = history.additions(books.merchant.id, entry_of(books.kept[0]))
-    commit(update(by_day.key, "ADD #n09 :many", {"many": MAX_CANDIDATES}))
+    commit(update(by_day.key, add={"n09": MAX_CANDIDATES}))
 
     with store_calls() as calls, pytest.raises(ServiceError) as error:
         books.ask(NOW, {"Search": "coffee"})
@@ -273,7 +273,7 @@ def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dyn
     for one, times in zip(counted, (range(1, 32), range(24)), strict=True):
         busiest = {"n": 10**6, "k": 10**6, "m": 10**14 - 1}
         numbers = {f"{letter}{time:02d}": number for letter, number in busiest.items() for time in times}
-        write_one(update(one.key, "SET " + ", ".join(f"#{name} = :{name}" for name in numbers), numbers))
+        write_one(update(one.key, numbers))
 
     assert units(*map(history.add, counted)) == 4
 
@@ -325,11 +325,11 @@ def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str) -> N
         books.record(paid(books, books.agents[2], NOW - timedelta(days=number), acquirer="RARE")) for number in (0, 1)
     ]
     by_day, _ = history.additions(books.merchant.id, entry_of(books.kept[0]))
-    commit(update(by_day.key, "ADD #n09 :many", {"many": MAX_CANDIDATES - 30}))
+    commit(update(by_day.key, add={"n09": MAX_CANDIDATES - 30}))
 
     assert ids(books.ask(NOW, {"AcquirerCode": "RARE"}).transactions) == ids(rare)
     assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == MAX_CANDIDATES
-    commit(update(by_day.key, "ADD #n09 :one", {"one": 1}))
+    commit(update(by_day.key, add={"n09": 1}))
     with pytest.raises(ServiceError) as refused:
         books.ask(NOW, {"AcquirerCode": "CASH"})
     assert refusal(refused) is ErrorCode.PERIOD_TOO_LONG
@@ -396,7 +396,7 @@ def test_while_payments_come_in_no_page_shows_one_twice_and_none_is_missed(exact
 
 def test_rights_that_were_taken_back_count_at_once(books: Books) -> None:
     key = agents.key(books.agents[0].id)
-    commit(update(key, "SET #state = :active REMOVE #branches_actions", {"active": 1}))
+    commit(update(key, {"state": 1}, remove=("branches_actions",)))
 
     assert ids(books.ask(NOW, {})) == [books.kept[0].id]
 

@@ -170,12 +170,12 @@ def test_it_is_refused_while_the_feature_is_off_and_an_ordinary_one_is_not(of_me
     remembered, ordinary = (caller_of(_sign_in(account, remember=remember), NOW) for remember in (True, False))
     key = merchants.key(merchant.id) if of_merchant else agents.key(account.agent.id)
 
-    write_one(update(key, "SET #mobile_settings = :settings", {"settings": _settings(auto_login=False)}))
+    write_one(update(key, {"mobile_settings": _settings(auto_login=False)}))
 
     assert _refusal(remembered) is ErrorCode.SESSION_EXPIRED
     assert _refusal(ordinary) is None
 
-    write_one(update(key, "SET #mobile_settings = :settings", {"settings": _settings(auto_login=True)}))
+    write_one(update(key, {"mobile_settings": _settings(auto_login=True)}))
 
     assert _refusal(remembered) is None
 

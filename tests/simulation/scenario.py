@@ -264,7 +264,7 @@ class Scenario:
     def remove(self, act: Act) -> None:
         """Remove a linked card."""
         card = self.clients.people.cards[act.facts["card"]]
-        write_one(update(linked_card_records.key(card), "SET #deleted = :yes", {"yes": True}))
+        write_one(update(linked_card_records.key(card), {"deleted": True}))
         self.removed[card] = self.scheduler.now
 
     def spend(self, act: Act) -> None:
@@ -275,7 +275,7 @@ class Scenario:
         key = counters.key(limit, message_limits.day_of(present.clock()))
         spent = {"count": limit.most - act.facts["left"]}
         with suppress(AlreadyExistsError):  # the day has begun
-            write_one(update(key, "SET #count = :count", spent, condition="attribute_not_exists(#count)"))
+            write_one(update(key, spent, condition="attribute_not_exists(#count)"))
             self.left[act.facts["of"]] = act.facts["left"]
 
     def close(self, act: Act) -> None:
@@ -288,7 +288,7 @@ class Scenario:
         if what != "merchant":
             key = terminals.key(agent.terminal_id or 0)
         begun = self.scheduler.now
-        write_one(update(key, "SET #state = :state", {"state": int(is_open)}))
+        write_one(update(key, {"state": int(is_open)}))
         self.closed = [(whose, begin, min(end, begun) if is_open else end) for whose, begin, end in self.closed]
         if not is_open:
             self.closed.append((what, self.scheduler.now, QUIET_AFTER))

@@ -76,7 +76,7 @@ class Webhooks:
             hook = a_stored_hook(self._merchant_id, url, created_at=now, updated_at=now, on_since=now)
             self.lasting[str(hook.id)] = url
         key = merchants.key(self._merchant_id)
-        write_one(update(key, "SET #events_until = :until", {"until": webhooks_rules.ALWAYS}))
+        write_one(update(key, {"events_until": webhooks_rules.ALWAYS}))
 
     def note(self, change: Change) -> None:
         """Take a change of the store: a phase that tells something was reached, an event was made."""

@@ -115,7 +115,7 @@ def test_a_lock_that_comes_late_lasts_as_long_as_any(*, is_known: bool) -> None:
     counter = password_lock.counter(an_account().email) if is_known else password_lock.counter_of_unknown(token_hex(12))
     for _ in range(LOCK_AFTER):
         password_lock.count_failure(counter, finished(NOW), "source", begins_anew=False)
-    write_one(update(counter.key, "REMOVE #locked_until", {}, condition="attribute_exists(#locked_until)"))
+    write_one(update(counter.key, remove=("locked_until",), condition="attribute_exists(#locked_until)"))
     late = NOW + COUNTED_FOR - timedelta(minutes=1)
     with pytest.raises(ServiceError):
         password_lock.count_failure(counter, finished(late), "source", begins_anew=False)

@@ -78,8 +78,7 @@ def a_remembered_session() -> Race:
 def a_linked_card(**change: object) -> Race:
     card = linked_cards.link(an_account().agent, a_card(), "Company card", NOW)
     own = linked_cards_store.key(card.id)
-    ((name, value),) = change.items()
-    another = partial(write_one, update(own, f"SET #{name} = :new", {"new": value}))
+    another = partial(write_one, update(own, change))
     pay = partial(commit, linked_cards_store.check_usable(card.id, card.account_id))
     pay()  # it can pay until then
     return own, another, pay, ServiceError(ErrorCode.CARD_NOT_FOUND)
@@ -89,7 +88,7 @@ def a_login_of_somebody_else() -> Race:
     """The e-mail of a deleted agent belongs to another one by now."""
     agent = an_account().agent
     own = agents.login_key(agent.email)
-    another = partial(write_one, update(own, "SET #agent_id = :new", {"new": agent.id + 1}))
+    another = partial(write_one, update(own, {"agent_id": agent.id + 1}))
     stale = partial(agents.change, agent, replace(agent, version=2, state=0), agents.LoginChange(), ACT)
     return own, another, stale, CHANGED
 

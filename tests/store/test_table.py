@@ -41,7 +41,6 @@ from chalicelib.store.table import (
     encode,
     put_new,
     read_all,
-    set_attributes,
     update,
     value_of,
     write_one,
@@ -191,7 +190,7 @@ def test_of_several_writes_the_record_that_refuses_its_own_is_named(
     failing(give, refused, of="TransactWriteItems")
 
     with pytest.raises(UnreadableError):
-        commit(*(update(transactions.key(one), "SET #a = :a", {"a": 1}) for one in ("FIRST", "SECOND")))
+        commit(*(update(transactions.key(one), {"a": 1}) for one in ("FIRST", "SECOND")))
 
     line = json.loads(capsys.readouterr().out)
     assert (line["table"], line["record"]) == ("transactions", "SECOND")
@@ -324,10 +323,6 @@ def test_attributes_of_an_index_do_not_disturb_the_record() -> None:
 def test_a_float_is_never_stored() -> None:
     with pytest.raises(TypeError):
         value_of(0.1)
-
-
-def test_each_attribute_is_set_to_the_value_of_its_name() -> None:
-    assert set_attributes(["state", "due_at"]) == "SET #state = :state, #due_at = :due_at"
 
 
 def test_the_attributes_of_an_expression_are_found_in_functions_and_operators() -> None:

@@ -21,7 +21,6 @@ from chalicelib.store.table import (
     AlreadyExistsError,
     commit,
     read_item,
-    set_attributes,
     update,
     write_one,
 )
@@ -117,7 +116,7 @@ def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
 @pytest.mark.parametrize("erasure", Erasure)
 def test_a_step_is_stored_after_an_erasure_and_not_if_that_began_meanwhile(erasure: Erasure) -> None:
     stale = recorded(phase=Phase.SENT)
-    write_one(update(transactions.key(stale.id), "SET #erasure = :erasure", {"erasure": erasure}))
+    write_one(update(transactions.key(stale.id), {"erasure": erasure}))
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(stale, replace(stale, phase=Phase.APPROVED), NOW)
 
@@ -132,7 +131,7 @@ def test_no_write_that_read_a_payment_before_its_erasure_began_is_made() -> None
     payment = recorded()
     returning = requested(payment, 300)
     stale = stored_transaction(payment.id)
-    write_one(update(transactions.key(payment.id), "SET #erasure = :erasure", {"erasure": Erasure.REPLACED}))
+    write_one(update(transactions.key(payment.id), {"erasure": Erasure.REPLACED}))
     done, declined = (replace(returning, phase=phase) for phase in (Phase.REVERSAL_APPROVED, Phase.DECLINED))
     before = amounts(payment)
 
@@ -169,7 +168,7 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
 )
 def test_a_signature_is_not_stored_when_any_of_these_has_changed(change: dict[str, Any]) -> None:
     owed = recorded(phase=Phase.AWAITING_COMPLETION, signature_required=True)
-    write_one(update(transactions.key(owed.id), set_attributes(change), change))
+    write_one(update(transactions.key(owed.id), change))
 
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(owed, steps.signed(owed, Pictures(signature_key="a picture")), NOW)
@@ -218,7 +217,7 @@ def test_a_return_that_was_declined_gives_no_line_back(*, is_restored: bool) -> 
     payment = recorded()
     returning = requested(payment, 300, gives_back={"line0": Decimal(1)})
     if is_restored:  # as it was before the return
-        write_one(update(transactions.key(payment.id), "REMOVE #reversals_given_back", {}))
+        write_one(update(transactions.key(payment.id), remove=("reversals_given_back",)))
     write_one(transactions.release(replace(returning, phase=Phase.DECLINED), stored_transaction(payment.id)))
 
     assert not any((stored_transaction(payment.id).reversals.given_back or {}).values())

@@ -61,17 +61,14 @@ class Account:
 
     def set_on_login(self, **values: Any) -> None:
         """Change the stored login alone."""
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
-        write_one(update(agents.login_key(self.email), expression, values))
+        write_one(update(agents.login_key(self.email), values))
 
     def change(self, **fields: Any) -> None:
         """Change the agent and the same fields of its login, as an update of the agent does."""
-        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
         mirrored = {name: value for name, value in fields.items() if name in {"state", "credential_version"}}
-        on_login = "SET " + ", ".join(f"#{name} = :{name}" for name in mirrored)
-        write_one(update(agents.key(self.agent.id), expression, fields))
+        write_one(update(agents.key(self.agent.id), fields))
         if mirrored:
-            write_one(update(agents.login_key(self.email), on_login, mirrored))
+            write_one(update(agents.login_key(self.email), mirrored))
 
 
 def basic(login: str, secret: str) -> str:
@@ -101,7 +98,7 @@ def a_stored_merchant(**changes: Any) -> Merchant:
 
 def block(merchant: Merchant) -> None:
     """Block a merchant."""
-    write_one(update(merchants.key(merchant.id), "SET #state = :state", {"state": 0}))
+    write_one(update(merchants.key(merchant.id), {"state": 0}))
 
 
 def a_stored_terminal(merchant: Merchant, **changes: Any) -> int:

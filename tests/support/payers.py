@@ -90,8 +90,7 @@ class Payer:
 
     def send_events_to(self, url: str) -> Webhook:
         """Let the transactions of its merchant make events, and a webhook take them."""
-        wish = {"until": now() + FAR}
-        write_one(update(merchants.key(self.till.merchant.id), "SET #events_until = :until", wish))
+        write_one(update(merchants.key(self.till.merchant.id), {"events_until": now() + FAR}))
         return a_stored_hook(self.till.merchant.id, url, created_at=now() - FAR, on_since=now() - FAR)
 
     def pay_everywhere(self) -> list[Transaction]:

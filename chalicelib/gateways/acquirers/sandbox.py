@@ -224,9 +224,9 @@ def _store_reversal(request: ReversalRequest, original: SandboxRecord, code: int
         writes.append(
             update(
                 Key(TABLE, SandboxRecord, {"id": original.id}),
-                "ADD #reversed_minor :amount",
-                {"amount": request.amount_minor, "most": original.amount_minor - request.amount_minor},
+                add={"reversed_minor": request.amount_minor},
                 condition="#reversed_minor <= :most",
+                compared={"most": original.amount_minor - request.amount_minor},
                 otherwise=_MoreThanRemainsError(),
             )
         )

@@ -101,7 +101,7 @@ def payer() -> Payer:
     payer.pay_everywhere()
     logo = f"avatars/{payer.merchant}.png"
     boto3.client("s3").put_object(Bucket=SETTINGS["BUCKET"], Key=logo, Body=b"a picture")
-    write_one(update(merchants.key(payer.till.merchant.id), "SET #avatar_key = :logo", {"logo": logo}))
+    write_one(update(merchants.key(payer.till.merchant.id), {"avatar_key": logo}))
     payer.pay_cash()
     for one in payer_records.files_below(ERASED_PICTURE):  # an erasure stores it once
         boto3.client("s3").delete_object(Bucket=SETTINGS["BUCKET"], Key=one.name, VersionId=one.version)
