@@ -29,17 +29,14 @@ class CallError(Exception):
 class RefusedError(CallError):
     """AWS answered with an error: its code, and a code for each write of a cancelled transaction.
 
-    The message of AWS may quote the request. So it is only in `message`, not in the error's text or repr.
+    It has no message of AWS, which may quote the request.
     """
 
-    def __init__(
-        self, operation: str, code: str, *, status: int = 400, message: str = "", reasons: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, operation: str, code: str, *, status: int = 400, reasons: Sequence[str] = ()) -> None:
         super().__init__(f"{operation}: {code} ({status})")
         self.operation = operation
         self.code = code
         self.status = status
-        self.message = message
         self.reasons = tuple(reasons)  # "None" for a write that was fine
 
 
@@ -171,8 +168,5 @@ def _refusal(operation: str, response: Any) -> CallError:
     code, status = response["Error"].get("Code", ""), response["ResponseMetadata"]["HTTPStatusCode"]
     if code == DAMAGED:
         return UnansweredError(f"{operation}: the answer is damaged")
-    of_writes = response.get("CancellationReasons") or ()
-    reasons = [reason.get("Code", "None") for reason in of_writes]
-    messages = (response["Error"].get("Message"), *(reason.get("Message") for reason in of_writes))
-    message = " ".join(one for one in messages if one)
-    return RefusedError(operation, code, status=status, message=message, reasons=reasons)
+    reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons") or ()]
+    return RefusedError(operation, code, status=status, reasons=reasons)

@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, Overflow
 from enum import Enum
 from functools import cache, partial
-from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from chalicelib import outside
 from chalicelib.domain.deletions import Deletion
@@ -286,6 +286,7 @@ class Write(Record):
     kind: str  # Put, Update, Delete or ConditionCheck
     parameters: Mapping[str, Any]
     otherwise: Exception = field(default_factory=AlreadyExistsError)
+    added_to: frozenset[str] = frozenset()  # the attributes to which an update adds
 
     def wire(self) -> dict[str, Any]:
         """Return the write in the form of TransactWriteItems."""
@@ -358,7 +359,7 @@ def update(  # noqa: PLR0913  the parts of UpdateItem
         parameters["ExpressionAttributeValues"] = {f":{name}": value_of(value) for name, value in named.items()}
     if condition:
         parameters["ConditionExpression"] = condition
-    return Write("Update", parameters, otherwise or AlreadyExistsError())
+    return Write("Update", parameters, otherwise or AlreadyExistsError(), frozenset(added))
 
 
 def delete(
@@ -408,35 +409,57 @@ def commit(*writes: Write) -> None:
         except RefusedError as error:
             if error.reasons:  # cancelled, so a new token is safe; other errors may hide a success under this token
                 token = str(uuid.uuid4())
-            refused = list(zip(writes, error.reasons, strict=False))
-            for write, reason in refused:
-                if reason == "ConditionalCheckFailed":
-                    raise write.otherwise from None
-            if _is_of_stored_value(error):  # some engines refuse the whole call, without reasons
-                wrong = next((write for write, reason in refused if reason == INVALID), None)
-                raise _unreadable(wrong, error.code) from error
-            raise
+            _raise(error, *writes)
 
     with_retries(attempt)
 
 
-INVALID = "ValidationError"  # the reason why a write cancels its transaction
-# In the messages about an update that a stored value refuses, such as an addition to a text. AWS gives no code for it.
-REFUSING = ("operand", "ype mismatch", "invalid for update", "does not exist in the item", "Number overflow", " digits")
+FAILED, INVALID = "ConditionalCheckFailed", "ValidationError"  # reasons why a write cancels its transaction
+# The reasons of a call without reasons: of a single write, and of a transaction that an engine refuses as a whole.
+REASONS = {"ConditionalCheckFailedException": FAILED, "ValidationException": INVALID}
+SUMS = Context(prec=38, Emin=-130, Emax=125, traps=[Inexact, Overflow])  # the numbers of DynamoDB
 
 
-def _is_of_stored_value(error: RefusedError) -> bool:
-    """Return whether a stored value refuses a write. Another invalid write, such as a too large one, is a defect."""
-    is_invalid = error.code == "ValidationException" or INVALID in error.reasons
-    return is_invalid and any(text in error.message for text in REFUSING)
+def _raise(refusal: RefusedError, *writes: Write) -> NoReturn:
+    """Raise the exception of the first write whose condition does not hold, or UnreadableError for a stored value.
+
+    Another invalid write, such as a too large one, is a defect: raise the refusal itself.
+    """
+    reasons = refusal.reasons or [REASONS.get(refusal.code)] * len(writes)
+    refused = list(zip(writes, reasons, strict=False))
+    for write, reason in refused:
+        if reason == FAILED:
+            if isinstance(write.otherwise, UnreadableError):
+                _log_refusing(write, write.otherwise)
+            raise write.otherwise from None
+    for write, reason in refused:
+        if reason == INVALID and _refuses_sum(write):
+            wrong = UnreadableError(refusal.code)
+            _log_refusing(write, wrong)
+            raise wrong from refusal
+    raise refusal
 
 
-def _unreadable(write: Write | None, reason: str) -> UnreadableError:
-    """Log the item that refuses an update because of a stored value, and return the error to raise."""
-    wrong, parameters = UnreadableError(reason), write.parameters if write else {}
-    table = parameters.get("TableName", "").removeprefix(settings().table_prefix)
-    log_unreadable(table, parameters.get("Key", {}), wrong)
-    return wrong
+def _refuses_sum(write: Write) -> bool:
+    """Return whether a stored value of another type, or one that is too large, refuses an addition."""
+    if not write.added_to:
+        return False
+    own = {name: write.parameters[name] for name in ("TableName", "Key")}
+    item = client().call("GetItem", **own, ConsistentRead=True).get("Item", {})
+    try:
+        for name in write.added_to & item.keys():
+            ((kind, more),) = write.parameters["ExpressionAttributeValues"][f":{name}"].items()
+            stored = item[name][kind]
+            if kind == "N":
+                SUMS.add(Decimal(stored), Decimal(more))
+    except MALFORMED:
+        return True
+    return False
+
+
+def _log_refusing(write: Write, wrong: UnreadableError) -> None:
+    table = write.parameters["TableName"].removeprefix(settings().table_prefix)
+    log_unreadable(table, write.parameters["Key"], wrong)
 
 
 def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
@@ -452,11 +475,7 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
             else:
                 response = client().call("PutItem", **write.parameters)
         except RefusedError as error:
-            if error.code == "ConditionalCheckFailedException":
-                raise write.otherwise from None
-            if _is_of_stored_value(error):
-                raise _unreadable(write, error.code) from error
-            raise
+            _raise(error, write)
         item: dict[str, Value] = response.get("Attributes", {})
         return item
 

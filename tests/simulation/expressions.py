@@ -267,14 +267,11 @@ def _evaluate(operand: tuple[str, Any]) -> Evaluate:
     return lambda item, _: item.get(name)
 
 
-OPERAND = "An operand in the update expression has an incorrect data type"
-
-
 def _sum(first: Evaluate, second: Evaluate, sign: int) -> Evaluate:
     def total(item: Item, values: Values) -> Value:
         left, right = first(item, values), second(item, values)
         if left is None or right is None or "N" not in left or "N" not in right:
-            raise InvalidError(OPERAND)
+            raise InvalidError
         return _total(left["N"], right["N"], sign)
 
     return total
@@ -293,7 +290,7 @@ def added(before: Value | None, value: Value) -> Value:
     if before is None:
         return value
     if kind not in before:
-        raise InvalidError(OPERAND)
+        raise InvalidError
     if kind == "N":
         return _total(before["N"], value["N"])
     return {kind: [*before[kind], *(each for each in value[kind] if each not in before[kind])]}

@@ -87,8 +87,8 @@ class Store:
         try:
             _check_known(operation, parameters)
             answer = self._operations[operation](parameters)
-        except InvalidError as error:
-            raise RefusedError(operation, "ValidationException", message=str(error)) from None
+        except InvalidError:
+            raise RefusedError(operation, "ValidationException") from None
         except ConditionFailedError:
             raise RefusedError(operation, "ConditionalCheckFailedException") from None
         except NoTableError:
@@ -239,10 +239,9 @@ class Store:
         if len(set(keys)) < len(keys):
             raise InvalidError
         decided = [_decided(write, self._table(write.parameters)) for write in writes]
-        if refused := [each for each in decided if isinstance(each, Exception)]:
+        if any(isinstance(each, Exception) for each in decided):
             reasons = [REASONS.get(type(each), "None") for each in decided]
-            message = " ".join(map(str, refused))
-            raise RefusedError(TRANSACTION, "TransactionCanceledException", message=message, reasons=reasons)
+            raise RefusedError(TRANSACTION, "TransactionCanceledException", reasons=reasons)
         self._apply(each for each in decided if isinstance(each, Change))
         if token is not None:
             self._tokens[token] = (self._clock(), content)

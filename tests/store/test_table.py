@@ -33,14 +33,20 @@ from chalicelib.store.aws_client import Client, RefusedError, UnansweredError
 from chalicelib.store.retries import ATTEMPTS
 from chalicelib.store.table import (
     AlreadyExistsError,
+    Key,
     UnreadableError,
+    Value,
     Write,
     attribute_names,
+    client,
     commit,
     decode,
     encode,
+    put_item,
     put_new,
     read_all,
+    read_item,
+    table_name,
     update,
     value_of,
     write_one,
@@ -150,50 +156,43 @@ def test_a_store_out_of_reach_is_903(give: Give) -> None:
     assert refuse(refused.value).headers["Retry-After"] == "1"
 
 
-@pytest.mark.usefixtures("moto")
+def a_stored_item(name: str, count: Value) -> Key[Any]:
+    """Store an item as it is, also with a count that the service never stores."""
+    key = Key(transactions.TABLE, object, {"id": name})
+    client().call("PutItem", TableName=table_name(key.table), Item={**key.wire(), "count": count})
+    return key
+
+
+@pytest.mark.usefixtures("exact_engine")
+@pytest.mark.parametrize("write", [commit, write_one])
 @pytest.mark.parametrize(
-    ("write", "code", "reasons"),
-    [
-        (commit, "TransactionCanceledException", ("None", "ValidationError")),
-        (commit, "ValidationException", ()),
-        (write_one, "ValidationException", ()),
-    ],
+    ("count", "more"),
+    [({"S": "?"}, 1), ({"SS": ["a"]}, 1), ({"N": "1"}, frozenset({"a"})), ({"N": f"1{'0' * 38}"}, 1)],
+    ids=["text", "set", "number", "too many digits"],
 )
-@pytest.mark.parametrize(
-    ("message", "error"),
-    [
-        ("Item size to update has exceeded the maximum allowed size", RefusedError),
-        ("An operand in the update expression has an incorrect data type", UnreadableError),
-    ],
-)
-def test_a_defect_of_ours_is_not_called_an_outage_but_an_unreadable_record_is(  # noqa: PLR0913, PLR0917  a table
-    give: Give,
-    write: Callable[[Write], object],
-    code: str,
-    reasons: tuple[str, ...],
-    message: str,
-    error: type[Exception],
+def test_a_stored_value_that_refuses_an_addition_is_unreadable(
+    write: Callable[[Write], object], count: Value, more: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    operation = "TransactWriteItems" if write is commit else "PutItem"
-    failing(give, RefusedError(operation, code, message=message, reasons=reasons), of=operation)
-
-    with pytest.raises(error):
-        write(put_new("transactions", a_payment(), "id"))
-
-
-@pytest.mark.usefixtures("moto")
-def test_of_several_writes_the_record_that_refuses_its_own_is_named(
-    give: Give, capsys: pytest.CaptureFixture[str]
-) -> None:
-    message, reasons = "An operand in the update expression has an incorrect data type", ("None", "ValidationError")
-    refused = RefusedError("TransactWriteItems", "TransactionCanceledException", message=message, reasons=reasons)
-    failing(give, refused, of="TransactWriteItems")
-
+    right, wrong = a_stored_item("RIGHT", value_of(more)), a_stored_item("WRONG", count)
+    writes = [update(key, {"note": "new"}, add={"count": more}) for key in (right, wrong)]
     with pytest.raises(UnreadableError):
-        commit(*(update(transactions.key(one), {"a": 1}) for one in ("FIRST", "SECOND")))
+        write(*writes) if write is commit else write(writes[1])
 
     line = json.loads(capsys.readouterr().out)
-    assert (line["table"], line["record"]) == ("transactions", "SECOND")
+    assert (line["table"], line["record"]) == ("transactions", "WRONG")
+    assert "note" not in read_item(right)
+
+
+@pytest.mark.usefixtures("exact_engine")
+@pytest.mark.parametrize("write", [commit, write_one])
+def test_another_invalid_write_is_a_defect_of_ours(write: Callable[[Write], object]) -> None:
+    too_large = {"note": "x" * 400 * 1024}
+    for wrong in (
+        update(a_stored_item("RIGHT", {"N": "1"}), too_large, add={"count": 1}),
+        put_item("audit", too_large),
+    ):
+        with pytest.raises(RefusedError):
+            write(wrong)
 
 
 @pytest.mark.usefixtures("impatient", "engine")
@@ -323,6 +322,29 @@ def test_attributes_of_an_index_do_not_disturb_the_record() -> None:
 def test_a_float_is_never_stored() -> None:
     with pytest.raises(TypeError):
         value_of(0.1)
+
+
+@pytest.mark.usefixtures("engine")
+def test_an_update_sets_adds_removes_and_raises_the_version() -> None:
+    key = a_stored_item("UPDATED", {"N": "5"})
+    write_one(update(key, {"note": "old", "gone": "a"}, add={"names": frozenset({"a"}), "last": 2}, start={"last": 7}))
+    write_one(
+        update(
+            key,
+            {"note": "new"},
+            add={"count": -2, "names": frozenset({"b"}), "last": 2},
+            start={"last": 1},
+            remove=("gone", "never"),
+            condition="#note = :before AND #count > :last",
+            compared={"before": "old"},
+        )
+    )
+
+    item = read_item(key)
+    assert sorted(item.pop("names")["SS"]) == ["a", "b"]
+    assert item == {**key.wire(), "note": {"S": "new"}} | {
+        n: {"N": t} for n, t in [("count", "3"), ("last", "11"), ("v", "2")]
+    }
 
 
 def test_the_attributes_of_an_expression_are_found_in_functions_and_operators() -> None:

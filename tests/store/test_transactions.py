@@ -19,6 +19,7 @@ from chalicelib.store import outbox, transactions
 from chalicelib.store.aws_client import Client
 from chalicelib.store.table import (
     AlreadyExistsError,
+    UnreadableError,
     commit,
     read_item,
     update,
@@ -210,6 +211,16 @@ def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> No
     write_one(transactions.release(replace(returning, phase=Phase.DECLINED)))
 
     assert (requested_before, while_pending, amounts(payment)) == ((0, 0, 0), (300, 300, 1), (0, 0, 0))
+
+
+def test_no_payment_is_made_up_when_the_payment_of_a_return_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = a_payment()
+    returning = altered(missing, id=a_guid(), original_id=missing.id, phase=Phase.REVERSAL_APPROVED)
+    with pytest.raises(UnreadableError):
+        commit(transactions.release(returning))
+
+    assert transactions.get(missing.id) is None
+    assert f'"record": "{missing.id}"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("is_restored", [False, True])

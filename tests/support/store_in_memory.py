@@ -108,11 +108,7 @@ class StoreInMemory:
             result = self._called(target.rpartition(".")[2], json.loads(body, object_hook=_decoded))
         except RefusedError as error:
             reasons = [{"Code": reason} for reason in error.reasons]
-            refusal = {
-                "__type": ERROR_TYPE + error.code,
-                "message": error.message or error.code,
-                "CancellationReasons": reasons,
-            }
+            refusal = {"__type": ERROR_TYPE + error.code, "message": error.code, "CancellationReasons": reasons}
             return HTTPStatus.BAD_REQUEST, {}, json.dumps(refusal).encode()
         return (
             HTTPStatus.OK,

@@ -69,6 +69,14 @@ def test_whoever_names_the_secret_may_read_it() -> None:
         assert (SECRET in reached) == is_allowed(name, Permission("secretsmanager:GetSecretValue", SECRET)), name
 
 
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_function_that_updates_a_table_may_read_the_item_that_refuses_it(name: str) -> None:
+    updated = [one["Resource"] for one in statements(name) if "dynamodb:UpdateItem" in one["Action"]]
+    tables = [resource_of(resource) for resources in updated for resource in resources]
+
+    assert [one for one in tables if not is_allowed(name, Permission("dynamodb:GetItem", one))] == []
+
+
 KEY_OF_TABLES = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
 STREAMS = {"deliver-outbox": "Outbox", "deliver-events": "Events"}
 
