@@ -17,14 +17,14 @@ Sums = Mapping[tuple[str, int], int]  # minor units by currency and its decimals
 
 
 class Count(Record):
-    """A float or a count of a drawer on a day, stored and never changed; `version` numbers those of the day from 1.
+    """A float or a count of a drawer on a day, stored and never changed; `number` counts those of the day from 1.
 
-    The latest has a second copy, which the next version replaces.
+    The latest has a second copy, which the next count replaces.
     """
 
     client_id: int
     place: str
-    version: int
+    number: int
     agent_id: int
     currency: Currency
     stored_at: datetime
@@ -35,6 +35,7 @@ class Count(Record):
     counted_at: datetime | None = None
     counted_by: int | None = None
     note: str | None = None
+    version: int = 1
 
 
 class Entry(Record):
@@ -139,7 +140,7 @@ def next_count(drawer: Drawer, currency: Currency, entry: Entry, by: int, now: d
     before = drawer.latest or Count(drawer.client_id, "", 0, drawer.agent_id, currency, now, by, 0)
     after = replace(
         before,
-        version=before.version + 1,
+        number=before.number + 1,
         stored_at=now,
         stored_by=by,
         cash_minor=drawer.cash_minor,

@@ -223,7 +223,7 @@ def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) ->
     if requested := body.mobile_settings:
         stored = before.mobile_settings
         fields["mobile_settings"] = merge_settings(stored, requested.to_domain(), requested.reset_fields())
-    after = replace(before, version=before.version + 1, **fields)
+    after = replace(before, **fields)
     ends_all = body.end_sessions is True
     ends_credentials = body.password or body.secret_key or ends_all or after.state != before.state
     return replace(after, credential_version=before.credential_version + bool(ends_credentials))
@@ -367,7 +367,6 @@ def _next_version_of_item(before: Agent, item: ReadableItem, printer: PrinterSet
         before,
         state=state,
         printer=printer or before.printer,
-        version=before.version + 1,
         credential_version=before.credential_version + (state != before.state),
         **rights_fields(item.branches_actions),
     )

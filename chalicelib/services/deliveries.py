@@ -181,7 +181,7 @@ def _switch_off(hook: Webhook, now: datetime) -> None:
         before, merchant = read(webhooks_store.key(hook.client_id, hook.id)), read(merchants.key(hook.client_id))
         if before is None or merchant is None or not before.is_on or before.url != hook.url:
             return
-        after = replace(before, version=before.version + 1, state=BLOCKED, updated_at=now)
+        after = replace(before, state=BLOCKED, updated_at=now)
         service.store(before, after, merchant, Act("gone", OPERATOR, now))
 
     retry_on_change(switch_off)

@@ -54,7 +54,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
         check_same_as_path("id", body.id, merchant_id)
         terminal_id = terminals.only_one(merchant_id)
 
-        after = replace(before, version=before.version + 1, **_changes(body, before))
+        after = replace(before, **_changes(body, before))
 
         if changed_fields(before, after):
             merchants.change(before, after, Act("update", caller.agent_id, now))

@@ -68,7 +68,7 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
     def attempt() -> Made:
         before, _ = _managed(body, caller, merchant_id)
         _check_room(before)
-        after = replace(before, version=before.version + 1, webhooks=before.webhooks + 1, events_until=webhooks.ALWAYS)
+        after = replace(before, webhooks=before.webhooks + 1, events_until=webhooks.ALWAYS)
 
         webhooks_store.create(made, act, *merchants.next_version(before, after, act))
         return Made(made, secret, before.gmt)
@@ -87,7 +87,7 @@ def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: in
         after = _next_version(before, body, secret, now)
 
         if changed_fields(before, after):
-            after = replace(after, version=before.version + 1, updated_at=now)
+            after = replace(after, updated_at=now)
             store(before, after, merchant, Act("update", caller.agent_id, now))
         return Made(after, secret, merchant.gmt)
 
@@ -104,7 +104,7 @@ def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None
         return
     others = [one for one in webhooks_store.of_merchant(after.client_id) if one.id != after.id]
     until = webhooks.events_until([*others, after], act.at)
-    told = replace(merchant, version=merchant.version + 1, events_until=until)
+    told = replace(merchant, events_until=until)
     webhooks_store.change(before, after, act, *merchants.next_version(merchant, told, act))
 
 
@@ -115,7 +115,7 @@ def delete(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now
         merchant, before = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
         others = [one for one in webhooks_store.of_merchant(merchant_id) if one.id != webhook_id]
         until = webhooks.events_until(others, now) if others else now
-        after = replace(merchant, version=merchant.version + 1, webhooks=merchant.webhooks - 1, events_until=until)
+        after = replace(merchant, webhooks=merchant.webhooks - 1, events_until=until)
 
         act = Act("delete", caller.agent_id, now)
         webhooks_store.delete(before, act, *merchants.next_version(merchant, after, act))

@@ -100,7 +100,7 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Wri
         *(["sessions"] * login.end_sessions),
     )
     commit(
-        replace_record(key(after.id), after, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(key(after.id), after, ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
         *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
         *also,
@@ -113,7 +113,7 @@ def delete(before: Agent, last: Agent, act: Act, *also: Write) -> None:
     The agent's ID and name stay readable. Raise ChangedMeanwhileError when `before` is no longer the stored version.
     """
     commit(
-        replace_record(key(last.id), last, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(key(last.id), last, ChangedMeanwhileError()),
         audit.write(f"agent#{last.id}", act, changed_fields(before, last)),
         _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, last.id),
         *also,

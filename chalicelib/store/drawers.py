@@ -36,13 +36,12 @@ def put(new: Count, day: date, entered: Sequence[str]) -> None:
     The audit names the fields that were entered.
     """
     latest = replace(new, place=f"{_latest(day)}{new.agent_id}")
-    kept = replace(new, place=f"{day}#count#{new.agent_id}#{new.version:06d}")
+    kept = replace(new, place=f"{day}#count#{new.agent_id}#{new.number:06d}")
     changed = ChangedMeanwhileError()
-    if new.version == 1:
+    if new.number == 1:
         write = put_new(TABLE, latest, "client_id", changed)
     else:
-        own = key(new.client_id, day, new.agent_id)
-        write = replace_record(own, latest, version=new.version - 1, otherwise=changed)
+        write = replace_record(key(new.client_id, day, new.agent_id), latest, changed)
     act = Act("count", new.stored_by, new.stored_at)
     entry = audit.write(f"drawer#{new.client_id}#{day}#{new.agent_id}", act, entered)
     commit(write, put_new(TABLE, kept, "client_id", changed), entry)

@@ -27,6 +27,6 @@ def change(before: Merchant, after: Merchant, act: Act) -> None:
 def next_version(before: Merchant, after: Merchant, act: Act) -> tuple[Write, Write]:
     """Return the writes of the next version, for a transaction with other writes."""
     return (
-        replace_record(key(after.id), after, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(key(after.id), after, ChangedMeanwhileError()),
         audit.write(f"merchant#{after.id}", act, changed_fields(before, after)),
     )

@@ -27,6 +27,6 @@ def put(new: PriceList, merchant: Merchant, act: Act) -> None:
     if new.version == 1:
         write = put_new(TABLE, new, "client_id", changed)
     else:
-        write = replace_record(key(new.client_id), new, version=new.version - 1, otherwise=changed)
-    after = replace(merchant, version=merchant.version + 1, price_list_version=new.version, taxes=new.taxes)
+        write = replace_record(key(new.client_id), replace(new, version=new.version - 1), changed)
+    after = replace(merchant, price_list_version=new.version, taxes=new.taxes)
     commit(write, *merchants.next_version(merchant, after, act))

@@ -30,8 +30,9 @@ Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 T = TypeVar("T")
 
-# The version of an item: 1 when it is new, and each update raises it. So a copy tells whether the item is newer.
-VERSION = "v"
+# The version of an item: 1 when it is new, and each update raises it. A copy tells whether
+# the item is newer, and a record with a field of this name is replaced only if its item still has the version.
+VERSION = "version"
 NEW = {"N": "1"}
 DERIVED = frozenset({"history"})  # tables whose items follow from transactions; they have no version
 
@@ -386,11 +387,11 @@ def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: E
     return Write("ConditionCheck", parameters, otherwise)
 
 
-def replace_record(key: Key[Any], record: Any, *, version: int, otherwise: Exception) -> Write:
-    """Return the write of a record's next version, which requires that the stored version is the one that was read."""
-    stored = {name: value for name, value in attributes_of(record).items() if name not in key.key}
+def replace_record(key: Key[Any], record: Any, otherwise: Exception) -> Write:
+    """Return the write of a record that has changed, which requires that the stored version is still the record's."""
+    stored = {name: value for name, value in attributes_of(record).items() if name not in {*key.key, VERSION}}
     values = {name: value for name, value in stored.items() if not _is_empty(value)}
-    gone, as_read = stored.keys() - values.keys(), {"as_read": version}
+    gone, as_read = stored.keys() - values.keys(), {"as_read": record.version}
     return update(key, values, remove=gone, condition="#version = :as_read", compared=as_read, otherwise=otherwise)
 
 

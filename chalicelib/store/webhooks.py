@@ -1,4 +1,4 @@
-"""Webhooks by merchant and ID. An administrator's changes make versions; notes of deliveries do not."""
+"""Webhooks by merchant and ID."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -52,7 +52,7 @@ def change(before: Webhook, after: Webhook, act: Act, *also: Write) -> None:
     """
     own, changed = key(after.client_id, after.id), ChangedMeanwhileError()
     commit(
-        replace_record(own, after, version=before.version, otherwise=changed),
+        replace_record(own, after, changed),
         audit.write(f"webhook#{after.id}", act, changed_fields(before, after)),
         *also,
     )

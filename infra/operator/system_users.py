@@ -95,7 +95,6 @@ def replace_credentials(before: Agent, password: Secret) -> Agent:
     )
     after = replace(
         before,
-        version=before.version + 1,
         credential_version=before.credential_version + 1,
         secret_key_sealed=seal(secret_key, before.id),
     )
@@ -148,7 +147,7 @@ def change(before: Agent, action: str) -> None:
     state = ACTIVE if action == UNBLOCK else BLOCKED
     if action != DELETE and before.state == state:
         return
-    after = replace(before, version=before.version + 1, credential_version=before.credential_version + 1, state=state)
+    after = replace(before, credential_version=before.credential_version + 1, state=state)
     checks = []
     if before.state == ACTIVE:
         if (other := _another_active(before)) is None:

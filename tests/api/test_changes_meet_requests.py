@@ -233,7 +233,7 @@ def plain(item: Any, names: dict[str, str]) -> str:
     kept = {name: value for name, value in item.items() if name not in VARYING_NAMES}
     for name in (
         *(["id"] if "alias" in kept else []),
-        *(["v"] if is_erased or "name" in kept else []),
+        *(["version"] if is_erased or "name" in kept else []),
     ):  # of a linked card
         del kept[name]
     text = json.dumps(kept, sort_keys=True, default=repr)

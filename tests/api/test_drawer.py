@@ -136,7 +136,7 @@ def test_each_count_is_kept_with_the_cash_it_was_counted_against(stage_on_dynamo
     kept = [one for one in drawers.of_merchant(shop.id) if "#count#" in one.place]
     shown = drawer(shop, till)
 
-    assert [one.version for one in kept] == [1, 2, 3, 4]
+    assert [one.number for one in kept] == [1, 2, 3, 4]
     assert [one.cash_minor for one in kept] == [0, 1230, 1230, 1230]
     assert {one.counted_minor for one in kept} == {100, 200, 400}
     assert amounts(shown, "Float", "Counted") == ["3.00", f"{(kept[-1].counted_minor or 0) // 100}.00"]

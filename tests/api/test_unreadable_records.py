@@ -161,12 +161,12 @@ def test_the_sweep_resolves_the_others(shop: Shop, capsys: pytest.CaptureFixture
     ("table", "wrong"),
     [
         ("history", {f"{letter}{number:02d}": {"S": "?"} for letter in "nkm" for number in range(32)}),
-        ("sequences", {"v": {"S": "?"}}),
+        ("sequences", {"version": {"S": "?"}}),
         ("sequences", {"last": {"S": "?"}}),
-        ("transactions", {"v": {"S": "?"}}),
-        ("agents", {"v": {"L": []}}),
+        ("transactions", {"version": {"S": "?"}}),
+        ("agents", {"version": {"L": []}}),
         ("agents", {"state": {"S": "?"}}),
-        ("logins", {"v": {"S": "?"}}),
+        ("logins", {"version": {"S": "?"}}),
     ],
     ids=["counters", "version", "last", "transaction", "agent", "state", "login"],
 )

@@ -29,7 +29,7 @@ DRAWER = Drawer(7, date(2026, 3, 14), 17, "Door", ZAR, Cash({("ZAR", 2): 1230, (
 def test_a_count_has_the_cash_of_its_time_and_keeps_the_rest_of_the_count_before(
     entered: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    made: dict[str, Any] = {"version": 5, "stored_at": LATER, "stored_by": 6, "cash_minor": 1230, "note": None}
+    made: dict[str, Any] = {"number": 5, "stored_at": LATER, "stored_by": 6, "cash_minor": 1230, "note": None}
 
     assert next_count(DRAWER, ZAR, Entry(**entered), 6, LATER) == replace(COUNT, **(made | changes))
 

@@ -86,9 +86,9 @@ def test_of_two_administrators_that_are_ended_at_any_moment_one_remains(
 def test_who_is_deleted_blocked_or_no_administrator_does_not_remain(by: Way, gone: dict[str, Any]) -> None:
     home = a_stored_merchant()
     caller, other = (an_account(Right.ADMINISTRATOR, merchant=home) for _ in range(2))
-    gone_agent = replace(other.agent, version=other.agent.version + 1, **gone)
+    gone_agent = replace(other.agent, **gone)
     key = agents.key(other.agent.id)
-    write_one(replace_record(key, gone_agent, version=other.agent.version, otherwise=ChangedMeanwhileError()))
+    write_one(replace_record(key, gone_agent, ChangedMeanwhileError()))
     with suppress(ServiceError):
         by(caller, caller, {"State": 0})
 

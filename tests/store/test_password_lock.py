@@ -178,7 +178,7 @@ def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothi
     _fail(counter, LOCK_AFTER)
 
     item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
-    names = {"email", "failed_attempts", "locked_until", "counted_until", "sources", "expires_at", "v"}
+    names = {"email", "failed_attempts", "locked_until", "counted_until", "sources", "expires_at", "version"}
     assert set(item) == names
     assert float(item["expires_at"]["N"]) >= (NOW + COUNTED_FOR).timestamp()
     assert item["email"] == {"S": "UNKNOWN#0123456789abcdef"}

@@ -31,10 +31,11 @@ Work = Callable[[], object]
 Race = tuple[Key[Any], Work, Work, Exception]  # what is written, another's write, the stale one, its error
 
 
-def a_counted_drawer(versions: int) -> Race:
+def a_counted_drawer(counted: int) -> Race:
     merchant = an_account().agent.client_id
     counts = [
-        Count(merchant, "", version, 17, ZAR, NOW, 17, 0, float_minor=version) for version in range(1, versions + 1)
+        Count(merchant, "", number, 17, ZAR, NOW, 17, 0, float_minor=number, version=number - 1)
+        for number in range(1, counted + 1)
     ]
     for one in counts[:-1]:
         drawers.put(one, DAY, ())
@@ -45,14 +46,14 @@ def a_counted_drawer(versions: int) -> Race:
 
 def a_deleted_webhook() -> Race:
     hook = a_stored_hook(an_account().agent.client_id, "https://shop.example")
-    moved = replace(hook, url="https://new.example", version=2)
+    moved = replace(hook, url="https://new.example")
     own = webhooks.key(hook.client_id, hook.id)
     return own, partial(webhooks.change, hook, moved, ACT), partial(webhooks.delete, hook, ACT), CHANGED
 
 
 def an_agent_that_must_not_change() -> Race:
     agent = an_account().agent
-    blocked = partial(agents.change, agent, replace(agent, version=2, state=0), agents.LoginChange(), ACT)
+    blocked = partial(agents.change, agent, replace(agent, state=0), agents.LoginChange(), ACT)
     return agents.key(agent.id), blocked, partial(commit, agents.check_unchanged(agent)), CHANGED
 
 
@@ -89,13 +90,13 @@ def a_login_of_somebody_else() -> Race:
     agent = an_account().agent
     own = agents.login_key(agent.email)
     another = partial(write_one, update(own, {"agent_id": agent.id + 1}))
-    stale = partial(agents.change, agent, replace(agent, version=2, state=0), agents.LoginChange(), ACT)
+    stale = partial(agents.change, agent, replace(agent, state=0), agents.LoginChange(), ACT)
     return own, another, stale, CHANGED
 
 
 def a_moved_webhook() -> Race:
     hook = a_stored_hook(an_account().agent.client_id, "https://shop.example")
-    another, stale = (replace(hook, url=f"https://{name}.example", version=2) for name in ("new", "other"))
+    another, stale = (replace(hook, url=f"https://{name}.example") for name in ("new", "other"))
     change = [partial(webhooks.change, hook, after, ACT) for after in (another, stale)]
     return webhooks.key(hook.client_id, hook.id), change[0], change[1], CHANGED
 

@@ -343,7 +343,7 @@ def test_an_update_sets_adds_removes_and_raises_the_version() -> None:
     item = read_item(key)
     assert sorted(item.pop("names")["SS"]) == ["a", "b"]
     assert item == {**key.wire(), "note": {"S": "new"}} | {
-        n: {"N": t} for n, t in [("count", "3"), ("last", "11"), ("v", "2")]
+        n: {"N": t} for n, t in [("count", "3"), ("last", "11"), ("version", "2")]
     }
 
 
