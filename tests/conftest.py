@@ -4,8 +4,8 @@ All engines may be up at once. A test chooses the one that the service asks, so 
 `engine` is the simulation's store in memory; with ENGINES=all it is each engine in turn, as before a release.
 `exact_engine` leaves out moto, whose transactions have no tokens. `memory`, `moto` and `dynamodb_local` are one of
 them: DynamoDB Local where calls compete or capacity is counted. tests/store runs on moto and DynamoDB Local.
-tests/aws/test_engines_alike.py and tests/simulation/test_store.py compare them. Tables live as long as the session: a
-test makes its own merchants and IDs, and asks for nothing it did not make.
+tests/simulation/test_store.py compares the store in memory. Tables live as long as the session: a test makes its own
+merchants and IDs, and asks for nothing it did not make.
 """
 
 import gc

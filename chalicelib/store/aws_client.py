@@ -122,7 +122,8 @@ def _refuse_damaged(response_dict: dict[str, Any], **_: Any) -> None:
 @lru_cache(maxsize=16)  # tests change the environment
 def _shared(service: str, limits: Limits, _: tuple[tuple[str, str], ...]) -> Any:
     """Return the client of a service, which all threads of the process share."""
-    return create(service, limits)
+    checksums = dict.fromkeys(("request_checksum_calculation", "response_checksum_validation"), "when_required")
+    return create(service, limits, **checksums)  # only S3 has them, and looking for them takes time
 
 
 class Client:

@@ -78,7 +78,7 @@ class Pair:
 def _outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     """Return the answer, or the code of the error with the reason of each write."""
     try:
-        return "answered", call()
+        return "answered", {name: value for name, value in call().items() if name != "ResponseMetadata"}
     except RefusedError as error:
         return "refused", error.code, error.reasons
 

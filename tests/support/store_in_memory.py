@@ -1,4 +1,4 @@
-"""The simulation's store as an engine of the tests: a DynamoDB in this process, for our client and for boto3.
+"""The simulation's store as an engine of the tests: a DynamoDB in this process, for the service and for boto3.
 
 It has the tables of `resources.json` and their streams. Nothing expires, and nothing tells of capacity.
 """

@@ -205,10 +205,10 @@ NO_PROFILE = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_SHARED_
     ("environment", "command", "line"),
     [
         ({}, "show-secrets", 'AWS is out of reach: Could not connect to the endpoint URL: "http://127.0.0.1:'),
-        ({}, "sweep", "The store is out of reach. The reason: no connection to 127.0.0.1:"),
+        ({}, "sweep", "The store is out of reach. The reason: Query: no usable answer (EndpointConnectionError)."),
         (NO_PROFILE, "show-secrets", "AWS is out of reach: Unable to locate credentials."),
-        (NO_PROFILE, "sweep", "The store is out of reach. The reason: there are no credentials for AWS."),
-        ({"AWS_ENDPOINT_URL": "localhost"}, "sweep", "AWS_ENDPOINT_URL is wrong: An endpoint of AWS is http"),
+        (NO_PROFILE, "sweep", "The store is out of reach. The reason: Query: no usable answer (NoCredentialsError)."),
+        ({"AWS_ENDPOINT_URL": "localhost"}, "sweep", "AWS_ENDPOINT_URL is wrong: it is no http"),
     ],
 )
 def test_an_aws_that_cannot_be_used_is_one_clear_line(environment: dict[str, str], command: str, line: str) -> None:

@@ -18,8 +18,8 @@ from chalicelib.domain.transaction import Erasure, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.store import events
-from chalicelib.store.aws_client import Client
 from infra.operator import payer_records
+from tests.simulation.wire import Client
 from tests.support import events as support_events
 from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError, hooked, threads, told

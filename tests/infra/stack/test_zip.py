@@ -23,7 +23,7 @@ UNPAID = {
     *("chalicelib.gateways.acquirers.sandbox", "chalicelib.gateways.acquirers.iso8583.adapter"),
     "chalicelib.routes.management",
     *(f"chalicelib.schemas.{noun}" for noun in ("agents", "merchants", "terminals")),
-    *("boto3", "botocore", "iso3166", "iso4217", "iso8583", "jwt"),
+    *("boto3", "iso3166", "iso4217", "iso8583", "jwt"),
 }
 # As Lambda does, it imports each handler by its name and calls it with an event.
 PROGRAM = """
