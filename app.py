@@ -1,11 +1,14 @@
 """The service: one Chalice app with the endpoints of the interface and the middleware."""
 
+from contextlib import suppress
+
 from chalice.app import Chalice
 
 from chalicelib import authorizer, web
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.routes import jobs
 from chalicelib.settings import is_handler
+from chalicelib.store.aws_client import CallError
 from chalicelib.store.table import client
 
 app = Chalice(app_name="payments")
@@ -16,4 +19,5 @@ app.register_blueprint(jobs.jobs)
 web.mount(app, (*ENDPOINTS, *DOCUMENTS))
 
 if is_handler(__name__):
-    client()  # before the first request of a new instance, which so waits less
+    with suppress(CallError):  # the first request meets the failure again and reports it
+        client()  # before the first request of a new instance, which so waits less

@@ -54,8 +54,13 @@ def signed_url(name: str) -> str:
 
 
 def origin() -> str:
-    """Return the origin of the signed URLs."""
-    parts = urlsplit(signed_url("any"))
+    """Return the origin of the signed URLs; raise 903 without credentials."""
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  only needed for a file
+
+    try:
+        parts = urlsplit(signed_url("any"))
+    except BotoCoreError as error:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
     return f"{parts.scheme}://{parts.netloc}"
 
 

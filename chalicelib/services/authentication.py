@@ -2,7 +2,7 @@
 
 import secrets as random_source
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeGuard
@@ -26,6 +26,7 @@ from chalicelib.log import log
 from chalicelib.services import json_web_tokens, passwords
 from chalicelib.settings import settings
 from chalicelib.store import agents, password_lock, sessions
+from chalicelib.store.aws_client import CallError
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import client, read
 
@@ -68,7 +69,7 @@ SECONDS = 4.5  # that an outage may cost the authorizer; its function is stopped
 
 def prepare() -> None:
     """Make the client of the store, and begin to fetch the stage's secret: the first request waits less."""
-    with limit_lost_time(SECONDS):
+    with limit_lost_time(SECONDS), suppress(CallError):  # the first request meets the failure again and reports it
         client()
     secrets.fetch_early()
 

@@ -86,6 +86,7 @@ def _named(body: ReportDrawer, admitted: Admitted) -> tuple[Scope, Agent]:
     """
     named = [(name, one) for name in ("agent_id", "account_id") if (one := getattr(body, name)) is not None]
     if not named:
+        body.check_readable()
         return scope_of(admitted, None), admitted.agent
     (scope, agent), (other, _) = (_account(admitted, *one) for one in (named[0], named[-1]))
     if scope.client_id != other.client_id:

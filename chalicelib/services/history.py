@@ -88,6 +88,8 @@ def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod 
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     found = admitted.read(found_key[0]) if found_key else None
 
+    if admitted.merchant is None and model.account_id is None:
+        body.check_readable()  # a system user may name the transaction instead of an account
     scope = _scope(admitted, model, found)
     return HistoryQuery(
         client_id=scope.client_id,

@@ -67,7 +67,7 @@ class Lane:
     threads: int = 1
     spares: Callable[[str], bool] = lambda _: True  # by its name
     done: int = 0
-    left: list[Due] = field(default_factory=list)  # due, but not done
+    left: dict[str, Due] = field(default_factory=dict)  # due, but not done, by name
     is_tried: bool = False  # a request was sent in this run
     is_unfinished: bool = False  # the time ran out
     _lock: Lock = field(default_factory=Lock)
@@ -112,7 +112,7 @@ class Run:
     def swept(self, *, counts_silent: bool = True) -> Swept:
         """Return the results. `counts_silent`: count the lanes of silent receivers as behind."""
         counted = [lane for lane in self._lanes if counts_silent or not lane.is_silent]
-        left = [entry.since for lane in counted for entry in lane.left]
+        left = [entry.since for lane in counted for entry in lane.left.values()]
         return Swept(
             sum(lane.done for lane in self._lanes),
             max(0, int((self._now() - min(left)).total_seconds())) if left else 0,
@@ -137,7 +137,10 @@ class Run:
             seen |= {(entry.name, entry.since) for entry in due}
             with ThreadPoolExecutor(1 if lane.is_silent else lane.threads, THREAD_NAME) as pool:
                 results = list(pool.map(partial(self._attempt, until, lane), due))
-            lane.left += [entry for entry, done in zip(due, results, strict=True) if done is None or done.defect]
+            for entry, done in zip(due, results, strict=True):
+                lane.left.pop(entry.name, None)
+                if done is None or done.defect:
+                    lane.left[entry.name] = entry
             lane.is_unfinished |= None in results and not lane.is_spared
             if not (self._waits and new) or lane.is_spared or self._elapsed() + LOOK_EACH > until:
                 return

@@ -548,7 +548,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
 
     found: dict[tuple[str, str], Any] = {}
     for number in range(ATTEMPTS):
-        response = with_retries(partial(client().call, "BatchGetItem", RequestItems=pending))
+        response = with_retries(partial(_call, "BatchGetItem", RequestItems=pending))
         for name, items in response["Responses"].items():
             found.update({(name, _identity(item, by_table[name])): item for item in items})
         pending = response.get("UnprocessedKeys") or {}
@@ -556,6 +556,10 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
             return found
         outside.current.pause(outside.current.between(0, 0.02 * 2**number))
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+
+
+def _call(operation: str, **parameters: Any) -> dict[str, Any]:
+    return client().call(operation, **parameters)
 
 
 def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:

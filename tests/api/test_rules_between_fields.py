@@ -235,6 +235,19 @@ def test_a_missing_record_or_a_taken_name_is_named_next_to_other_faults_by_one_r
     assert calls.index("BatchGetItem") == len(calls) - 1  # the authorizer's calls come before it
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "expected"),
+    [
+        ("payment/listHistoryEx", {"ListBasicModel": {"ID": NOBODY}, "GMT": 99}, ("GMT", 5)),
+        ("report/drawer", {"AgentID": "x"}, ("AgentID", 2)),
+    ],
+)
+def test_a_system_user_is_not_asked_for_an_account_that_another_field_replaces(
+    shop: Shop, path: str, body: dict[str, Any], expected: tuple[str, int]
+) -> None:
+    assert shop.post(f"/api/v1/{path}", body, SYSTEM).findings == [expected]
+
+
 WITH_BODY = [row for row in ROWS if endpoint_of(row).method == "POST" and not endpoint_of(row).public]
 
 
