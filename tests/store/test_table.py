@@ -201,9 +201,10 @@ def test_another_invalid_write_is_a_defect_of_ours(write: Callable[[Write], obje
     [
         (RefusedError("TransactWriteItems", "TransactionInProgressException"), True),
         (RefusedError("TransactWriteItems", "ThrottlingException"), True),
+        (RefusedError("TransactWriteItems", "RequestLimitExceeded"), True),
         (cancelled("None", "TransactionConflict"), False),
     ],
-    ids=["in progress", "throttled", "cancelled"],
+    ids=["in progress", "throttled", "limited", "cancelled"],
 )
 def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
     give: Give, failure: RefusedError, *, is_repeated_as_one: bool
