@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -172,3 +172,11 @@ def test_the_totals_of_an_agent_are_not_those_of_a_longer_id() -> None:
 
     assert own.key.key["at"].startswith(history.days_prefix(1))
     assert not other.key.key["at"].startswith(history.days_prefix(1))
+
+
+@pytest.mark.parametrize("agent_id", [1, 9, 99, 987654321])
+def test_the_counters_of_some_days_are_those_of_every_agent(agent_id: int) -> None:
+    span = history.hours_range(7, date(2026, 3, 13), date(2026, 3, 14))
+
+    for day in (13, 14):
+        assert span.low <= f"{history.HOURS}{day}#{agent_id}#10" <= span.high
