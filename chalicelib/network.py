@@ -2,9 +2,7 @@
 
 import http.client
 import io
-import math
 import queue
-import select
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
@@ -36,13 +34,10 @@ class BrokenAnswerError(Exception):
 
 
 class Deadline:
-    """The end of the time for everything: looking the name up, connecting, sending, reading.
+    """The end of the time for everything: looking the name up, connecting, sending, reading."""
 
-    `slowest`, in bytes per second, gives a long answer more time: each received byte moves the end.
-    """
-
-    def __init__(self, seconds: float, slowest: float = math.inf) -> None:
-        self._at, self._slowest = outside.current.elapsed() + seconds, slowest
+    def __init__(self, seconds: float) -> None:
+        self._at = outside.current.elapsed() + seconds
 
     def left(self) -> float:
         """Return the seconds left, above zero; raise TimeoutError when none are left."""
@@ -50,10 +45,6 @@ class Deadline:
         if left <= 0:
             raise TimeoutError
         return left
-
-    def extend(self, received: int) -> None:
-        """Give the answer the time that so many bytes may take."""
-        self._at += received / self._slowest
 
 
 def look_up(name: str, port: int, deadline: Deadline) -> Sequence[Address]:
@@ -125,14 +116,14 @@ def _connected(
 
 
 @outside.made_once
-def tls(bundle: str | None) -> ssl.SSLContext:
-    """Return the TLS settings: the authorities of the bundle or the system, a check of the name, TLS 1.2 or newer.
+def tls() -> ssl.SSLContext:
+    """Return the TLS settings: the authorities of the system, a check of the name, TLS 1.2 or newer.
 
     Creating them parses every certificate, so they are created once.
     """
     paths = ssl.get_default_verify_paths()
-    if bundle or paths.cafile or paths.capath:
-        return ssl.create_default_context(cafile=bundle)
+    if paths.cafile or paths.capath:
+        return ssl.create_default_context()
     found = find_spec("botocore")  # the system has no authorities; botocore's are found without importing it
     return ssl.create_default_context(
         cafile=Path(found.origin).with_name("cacert.pem") if found and found.origin else None
@@ -144,24 +135,18 @@ class _Incoming(io.RawIOBase):
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self.deadline, self.bytes_left = Deadline(0), 0  # for the current answer
-        self.short_parts = 0  # of the current answer
-        self.waits = True  # whether reading waits for more bytes
-        self.has_ended = False  # whether the peer has closed the connection
+        self.deadline, self.bytes_left = Deadline(0), 0
+        self.short_parts = 0
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
-        if not self.waits:
-            return None
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
         if self.short_parts > SHORT_PARTS:  # a peer that sends byte by byte would cost a second of processor time
             outside.current.pause(min(SHORT_PAUSE_S, self.deadline.left()))
         self._sock.settimeout(self.deadline.left())
         count = self._sock.recv_into(buffer)
         self.short_parts += count < SHORT_BYTES
-        self.has_ended = not count
-        self.deadline.extend(count)
         self.bytes_left -= count
         if self.bytes_left < 0:
             message = "the answer is too long"
@@ -169,19 +154,11 @@ class _Incoming(io.RawIOBase):
         return count
 
 
-class _Reader(io.BufferedReader):
-    """The reader of a connection. http.client closes it after each answer, but the connection still needs it."""
-
-    def close(self) -> None:
-        pass
-
-
 class Connection:
-    """HTTP over a socket, one request at a time."""
+    """HTTP over a socket, for one request."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._incoming = sock, _Incoming(sock)
-        self._reader = _Reader(self._incoming, BUFFER_BYTES)
 
     def post(
         self, path: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, most_bytes: int
@@ -191,7 +168,6 @@ class Connection:
         The headers must name the host. Raise OSError, HTTPException, ValueError or BrokenAnswerError.
         """
         self._incoming.deadline, self._incoming.bytes_left = deadline, HEAD_BYTES + most_bytes
-        self._incoming.short_parts = 0
         unsent = memoryview(_head(path, headers, len(body)) + body)  # one write, unlike http.client
         while unsent:
             self._sock.settimeout(deadline.left())
@@ -201,26 +177,8 @@ class Connection:
         return response
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return the reader of the next answer."""
-        return self._reader
-
-    @property
-    def has_ended(self) -> bool:
-        """Return whether the end of the connection was read."""
-        return self._incoming.has_ended
-
-    def takes_another(self, response: http.client.HTTPResponse) -> bool:
-        """Return whether another request may follow this response, which was read to its end."""
-        self._incoming.waits = False
-        unread = self._reader.peek()
-        self._incoming.waits = True
-        return not (response.will_close or unread)
-
-    def is_silent(self) -> bool:
-        """Return whether the peer has neither closed the connection nor sent unexpected bytes."""
-        poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        return not poll.poll(0)
+        """Return the reader of the answer."""
+        return io.BufferedReader(self._incoming, BUFFER_BYTES)
 
     def close(self) -> None:
         """Close the socket."""

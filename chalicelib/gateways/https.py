@@ -47,7 +47,7 @@ def post(  # noqa: PLR0913  each argument is needed and independent
         if not all(allowed(to[0]) for _, to in addresses):
             message = "its address is not public"
             raise FailedError(message)
-        context = network.tls(None) if target.scheme == "https" else None
+        context = network.tls() if target.scheme == "https" else None
         sock = network.connect(addresses, target.hostname or "", deadline, context, attempts=ATTEMPTS)
         with closing(Connection(sock)) as connection:
             path = (target.path or "/") + (f"?{target.query}" if target.query else "")

@@ -231,7 +231,7 @@ def test_connecting_and_tls_share_a_limit(
 
 
 def test_tls_checks_names_and_takes_nothing_older_than_1_2() -> None:
-    context = network.tls(None)
+    context = network.tls()
 
     assert context.check_hostname
     assert context.verify_mode is ssl.CERT_REQUIRED
