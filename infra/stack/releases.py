@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.session import get_session
 
 from infra.stack.resources import TABLE_TYPE
 
@@ -45,8 +47,14 @@ def stored(template: Mapping[str, Any], stack: str, bucket: str, s3: Any) -> str
     s3.put_object(Bucket=bucket, Key=name, Body=text)
     location = s3.get_bucket_location(Bucket=bucket).get("LocationConstraint")
     region = LEGACY_REGIONS.get(location, location)
-    domain = "amazonaws.com.cn" if str(region).startswith("cn-") else "amazonaws.com"
-    return f"https://{bucket}.s3.{region}.{domain}/{name}"
+    return f"https://{bucket}.s3.{region}.{_domain(str(region))}/{name}"
+
+
+def _domain(region: str) -> str:
+    """Return the end of the addresses in a region: China has another, as botocore's clients know."""
+    config = Config(ignore_configured_endpoint_urls=True)  # type: ignore[call-arg]  # its stubs lack it
+    address: str = get_session().create_client("dynamodb", region_name=region, config=config).meta.endpoint_url
+    return address.partition(f".{region}.")[2]
 
 
 def read(address: str, s3: Any) -> Template:

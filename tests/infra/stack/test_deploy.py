@@ -420,6 +420,7 @@ def test_the_first_upgrade_stores_the_template_that_the_stack_does_not_know(moto
     ("location", "host"),
     [
         ("cn-north-1", "code.s3.cn-north-1.amazonaws.com.cn"),
+        ("eusc-de-east-1", "code.s3.eusc-de-east-1.amazonaws.eu"),
         ("eu-west-1", "code.s3.eu-west-1.amazonaws.com"),
         ("EU", "code.s3.eu-west-1.amazonaws.com"),
         (None, "code.s3.us-east-1.amazonaws.com"),
