@@ -333,8 +333,8 @@ class Rule(Record):
     """A rule between fields. It is judged whenever the fields that it needs are readable, whatever else is wrong.
 
     `needed` are the names of these fields, such as "features.barcode_scanner". `judge` receives the request, or a part
-    of it with these fields, and the context of the validation. A rule that is `judged_by_service`
-    waits until the service has read the store; here it is only judged beside other faults.
+    of it with these fields, and the context of the validation. A rule that is `judged_by_service` waits until the
+    service has read the store; here it is only judged next to other faults.
     """
 
     needed: tuple[str, ...]

@@ -9,7 +9,7 @@ import logging
 import os
 import zlib
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,7 +69,7 @@ def _environment() -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
 
 
-@cache
+@lru_cache(maxsize=16)  # tests change the environment
 def _session_of(_: tuple[tuple[str, str], ...]) -> "Session":
     """Return botocore's session, which finds region, credentials and endpoints. boto3 would add 20 ms and nothing."""
     from botocore.session import get_session  # noqa: PLC0415  moto serves only sessions that begin after its import
@@ -119,7 +119,7 @@ def _refuse_damaged(response_dict: dict[str, Any], **_: Any) -> None:
         response_dict.update(status_code=HTTPStatus.BAD_REQUEST, body=json.dumps({"__type": DAMAGED}).encode())
 
 
-@lru_cache(maxsize=16)  # tests change the environment
+@lru_cache(maxsize=16)  # as above
 def _shared(service: str, limits: Limits, _: tuple[tuple[str, str], ...]) -> Any:
     """Return the client of a service, which all threads of the process share."""
     checksums = dict.fromkeys(("request_checksum_calculation", "response_checksum_validation"), "when_required")

@@ -30,8 +30,8 @@ Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 T = TypeVar("T")
 
-# The version of an item: 1 when it is new, and each update raises it. A copy tells whether
-# the item is newer, and a record with a field of this name is replaced only if its item still has the version.
+# The version of an item: 1 when it is new, and each update raises it. A copy tells whether the item is newer, and a
+# record with a field of this name is replaced only if its item still has the version.
 VERSION = "version"
 NEW = {"N": "1"}
 DERIVED = frozenset({"history"})  # tables whose items follow from transactions; they have no version
