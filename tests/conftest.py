@@ -37,10 +37,11 @@ from tests.support.accounts import QUICK_HASHER, accept_test_tokens
 from tests.support.deployment import build, sam
 from tests.support.giving import Give
 from tests.support.iam import enforced_policies, no_call_denied
+from tests.support.joined_pages import joined_folder, joined_pages
 from tests.support.store_in_memory import URL, StoreInMemory
 
 # The policies of the functions hold in every test; a package is made for the tests that need one.
-__all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
+__all__ = ["build", "enforced_policies", "joined_folder", "joined_pages", "no_call_denied", "sam"]
 
 CI = os.environ.get("CI") == "true"
 

@@ -78,9 +78,9 @@ def page(path: RequestPath) -> Document:
 def part(name: str) -> Document:
     """Return a file that the reference loads."""
     if name in PARTS:
-        return Document(_text(name), MEDIA_TYPES[name.rpartition(".")[2]])
+        return Document(_text(name), pages.MEDIA_TYPES[name.rpartition(".")[2]])
     if name in RENDERER:
-        return Document(_text(name), MEDIA_TYPES["js"], cached=FOR_A_YEAR)
+        return Document(_text(name), pages.MEDIA_TYPES["js"], cached=FOR_A_YEAR)
     raise ServiceError(ErrorCode.UNKNOWN_PATH)
 
 
@@ -89,23 +89,14 @@ def _text(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-MEDIA_TYPES = {
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-    "txt": "text/plain; charset=utf-8",
-    "webmanifest": "application/manifest+json",
-}
-
-
 def shop_page(path: RequestPath) -> Document:
     """Return the shop's page."""
     return _app(pages.SHOP, path)
 
 
-def shop_part(name: str) -> Document:
+def shop_file(version: str, folder: str, name: str) -> Document:
     """Return a file that the shop's page loads."""
-    return _loaded(pages.SHOP, name)
+    return _loaded(pages.SHOP, version, f"{folder}/{name}")
 
 
 def till_page(path: RequestPath) -> Document:
@@ -113,13 +104,16 @@ def till_page(path: RequestPath) -> Document:
     return _app(pages.TILL, path)
 
 
-def till_part(name: str) -> Document:
-    """Return a file that the till loads, or its service worker, which answers for `till` itself."""
-    if name == pages.WORKER:
-        worker = Document(pages.worker(), MEDIA_TYPES["js"], cached="no-cache", policy=pages.policy(pages.TILL))
-        worker.headers["Service-Worker-Allowed"] = "../till"
-        return worker
-    return _loaded(pages.TILL, name)
+def till_worker() -> Document:
+    """Return the till's service worker, which answers for `till` itself."""
+    worker = Document(pages.worker(), pages.MEDIA_TYPES["js"], cached="no-cache", policy=pages.policy(pages.TILL))
+    worker.headers["Service-Worker-Allowed"] = "../till"
+    return worker
+
+
+def till_file(version: str, folder: str, name: str) -> Document:
+    """Return a file that the till loads."""
+    return _loaded(pages.TILL, version, f"{folder}/{name}")
 
 
 def _app(page: str, path: RequestPath) -> Document:
@@ -132,11 +126,11 @@ def _app(page: str, path: RequestPath) -> Document:
     return Document(pages.html(page), "text/html; charset=utf-8", cached="no-cache", policy=pages.policy(page))
 
 
-def _loaded(page: str, name: str) -> Document:
+def _loaded(page: str, version: str, name: str) -> Document:
     text = pages.files(page).get(name)
-    if text is None:
+    if text is None or version != pages.version(page):
         raise ServiceError(ErrorCode.UNKNOWN_PATH)
-    return Document(text, MEDIA_TYPES[name.rpartition(".")[2]], cached=FOR_A_YEAR)
+    return Document(text, pages.MEDIA_TYPES[name.rpartition(".")[2]], cached=FOR_A_YEAR)
 
 
 def health(body: HealthQuery) -> Answer:

@@ -3,8 +3,8 @@
 Chalice packs a copy of the deployed files, so no other file of the project gets into the zip. The wheels are those of
 `requirements.lock` except the `PROVIDED` ones, for the machine that Lambda runs them on. Chalice would download them by
 name and version without comparing hashes, so they are installed into the `vendor` folder, which Chalice packs as it is.
-The zip holds bytecode, compiled by the Python of `infra/stack/runtime.py`. The same sources make the same bytes,
-whichever Python runs this command.
+The zip holds bytecode, compiled by the Python of `infra/stack/runtime.py`, and one script for each page. The same
+sources make the same bytes, whichever Python runs this command.
 """
 
 import importlib
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib import outside
-from infra.stack import config, runtime, template
+from infra.stack import config, esbuild, runtime, template
 from infra.stack.cloudformation import deployed
 from infra.stack.policies import SENDER
 
@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     (stage,) = (sys.argv[1:] if arguments is None else arguments) or ("dev",)
     try:
         package(stage, BUILD)
-    except (PackageError, config.ConfigError, DependencyError) as problem:
+    except (PackageError, config.ConfigError, DependencyError, esbuild.EsbuildError) as problem:
         sys.exit(str(problem))
     report(stage, BUILD)
 
@@ -175,6 +175,7 @@ def write_template(stage: str, build: Path, *, with_packages: bool = False) -> N
         lock = build / "requirements.lock"
         lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
         install(lock, project / "vendor")
+        esbuild.join(project / "chalicelib" / "pages")
     merged = build / "merge.json"
     merged_text = json.dumps(template.template(importlib.import_module("app").app))
     merged.write_text(_with_senders(merged_text, senders), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""The command `make libraries`, which writes the libraries of the pages into `chalicelib/pages/kit/libraries`.
+"""The command `make libraries`, which writes the libraries of the pages into `chalicelib/pages/libraries`.
 
-They are unchanged files of npm packages, with their licences. They are committed, so running and deploying the service
-needs no npm.
+They are files of npm packages, with their licences. Browsers load them one by one, so a file names another one by its
+path. They are committed, so the local stage needs no npm.
 """
 
-from chalicelib.pages import LIBRARIES
+from chalicelib.pages import FOLDER
 from infra.vendored.npm_package import Package
 
 PREACT = Package(
@@ -13,6 +13,8 @@ PREACT = Package(
 HTM = Package(
     "htm@3.1.1", "sha512-983Vyg8NwUE7JkZ6NmOqpCZ+sh1bKv2iYTlUkzlWmA5JD2acKoxd4KVxbMmxX/85mtfdnDmTFoNKcg5DGAvxNQ=="
 )
+LIBRARIES = FOLDER / "libraries"
+NAMED, HERE = b'from"preact"', b'from"./preact.mjs"'
 FILES = {  # by its name here: the package and the name there
     "preact.mjs": (PREACT, "dist/preact.mjs"),
     "hooks.mjs": (PREACT, "hooks/dist/hooks.mjs"),
@@ -33,7 +35,7 @@ def main() -> None:
     """Fetch the packages, check them, and write the files."""
     for name, (package, member) in FILES.items():
         (content,) = package.files(member)
-        (LIBRARIES / name).write_bytes(content)
+        (LIBRARIES / name).write_bytes(content.replace(NAMED, HERE))
         print(f"{len(content):>9} {name}  {package.name}")
 
 

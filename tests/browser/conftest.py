@@ -97,6 +97,11 @@ def chromium() -> str:
     )
 
 
+@pytest.fixture(autouse=True)
+def served_pages(joined_pages: None) -> None:
+    """The pages are those of the package."""
+
+
 @pytest.fixture(scope="package")
 def playwright() -> Iterator[Playwright]:
     """The driver of browsers."""

@@ -245,8 +245,8 @@ export class Tab {
       print: () => this.left.push("the printer"), open: (url) => this.left.push(url), isSecureContext: !this.given.isInsecure, getSelection: () => ({ selectAllChildren() {} }), Event: class { constructor(type, fields) { Object.assign(this, fields, { type }); } },
       globalThis: { indexedDB: this.given.indexedDB }, requestAnimationFrame: undefined, cancelAnimationFrame: undefined,
     };
-    this.load = modules(globals, this.page);
-    Object.assign(this.load("kit/libraries/preact.mjs").options, { requestAnimationFrame() {}, debounceRendering: queueMicrotask });
+    this.load = modules(globals);
+    Object.assign(this.load("libraries/preact.mjs").options, { requestAnimationFrame() {}, debounceRendering: queueMicrotask });
     this.load(`${this.page}/main.js`);
   }
 

@@ -39,7 +39,9 @@ class Tab {
       html: (strings, ...values) => ({ strings, values }), useRef: (current) => slot(() => ({ current })), useLayoutEffect() {}, useId: () => "id",
       useState: (first) => { const own = slot(() => ({ value: first })); return [own.value, (value) => { own.value = value; }]; },
     };
-    const { ReturnDialog } = modules(globals, "shop", hooks)("kit/giving_back.js");
+    const load = modules(globals, hooks);
+    load("shop/texts.js");
+    const { ReturnDialog } = load("kit/giving_back.js");
     const given = { payment, onClose() {}, onAnswered: () => this.told.push("answered"), onStale: () => this.told.push("stale") };
     this.form = { reason: { value: "" }, amount: { focus() {} } };
     this.render = () => {

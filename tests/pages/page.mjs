@@ -10,8 +10,7 @@ const PAGES = fileURLToPath(new URL("../../chalicelib/pages/", import.meta.url))
 const GLOBALS = ["globalThis", "navigator", "document", "location", "history", "addEventListener", "removeEventListener", "matchMedia", "fetch", "crypto", "localStorage",
   "sessionStorage", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date", "scrollTo", "scrollY", "FormData", "ResizeObserver", "MutationObserver",
   "print", "open", "isSecureContext", "getSelection", "Event", "AbortController", "requestAnimationFrame", "cancelAnimationFrame"];
-const LIBRARIES = { preact: "preact.mjs", "preact/hooks": "hooks.mjs", htm: "htm.mjs" };
-const PURE = /till\/(rules|basket|coins)\.js|kit\/(error_codes|barcodes)\.js|texts\/\w+\.js/; // one copy serves all pages
+const PURE = /till\/(rules|basket|coins)\.js|kit\/(error_codes|barcodes)\.js|\/(en|af)\.js/; // one copy serves all pages
 const EXPORTED = /^export (?=(?:(?:async )?function|class|const) (\w+))/gm;
 const compiled = new Map();
 const shared = new Map();
@@ -33,28 +32,28 @@ function moduleAt(path) {
 
 const located = new Map(); // the path of each import, and whether one copy of the module serves all pages
 
-function locate(source, folder, page) {
-  const name = `${page} ${folder} ${source}`;
+function locate(source, folder) {
+  const name = `${folder} ${source}`;
   if (!located.has(name)) {
-    const path = source === "texts" ? join(PAGES, page, "texts.js") : Object.hasOwn(LIBRARIES, source) ? join(PAGES, "kit/libraries", LIBRARIES[source]) : resolve(folder, source);
+    const path = resolve(folder, source);
     located.set(name, { path, isPure: PURE.test(path) });
   }
   return located.get(name);
 }
 
 // The modules of a page life, with these globals. Hooks in place of the libraries show each change at once.
-export function modules(globals, page, hooks) {
+export function modules(globals, hooks) {
   const own = new Map(hooks && [[join(PAGES, "kit/view.js"), hooks]]);
   const given = GLOBALS.map((name) => globals[name]);
   const load = ({ path, isPure }) => {
     const kept = isPure ? shared : own;
     if (!kept.has(path)) {
       const folder = dirname(path);
-      kept.set(path, moduleAt(path)(...given, (source) => load(locate(source, folder, page))));
+      kept.set(path, moduleAt(path)(...given, (source) => load(locate(source, folder))));
     }
     return kept.get(path);
   };
-  return (name) => load(locate(`./${name}`, PAGES, page));
+  return (name) => load(locate(`./${name}`, PAGES));
 }
 
 // What a page uses of AbortController. Node's own makes an exception with its stack for each.
@@ -437,7 +436,7 @@ class Life {
       performance: { now: () => clock.now }, Date: PageDate, AbortController: Patience, globalThis: { indexedDB: phone.storage.of(owner) },
     };
     const hooks = { useState: (value) => [value, this.#show], useLayoutEffect: (act) => { this.unmount = act(); } };
-    const load = modules(globals, "till", hooks);
+    const load = modules(globals, hooks);
     [this.till, this.sale, this.means] = [load("till/till.js"), load("till/sale.js"), load("till/rules.js")];
   }
 

@@ -7,9 +7,9 @@ import { aTill } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const TEXT = readFileSync(new URL("../../chalicelib/pages/till/service_worker.js", import.meta.url), "utf8");
-const FILES = ["main.1.js", "style.1.css", "icon.1.svg"];
-const PAGE = "https://pay.example/till", MAIN = "https://pay.example/till/main.1.js";
-const WHOLE = '<link href="style.1.css"><script src="main.1.js">';
+const FILES = ["till/main.js", "kit/api.js", "till/icon.svg"];
+const PAGE = "https://pay.example/till", MAIN = "https://pay.example/till/v1/till/main.js";
+const WHOLE = '<script src="till/v1/till/main.js">';
 
 // A worker whose network has this page. Its caches are maps of addresses by name.
 function aWorker({ page = WHOLE, status = 200, others = [], network = true } = {}) {
@@ -29,7 +29,7 @@ function aWorker({ page = WHOLE, status = 200, others = [], network = true } = {
   };
   const self = { location: new URL("https://pay.example/till/worker.js"), addEventListener: (name, act) => { acts[name] = act; }, clients: { claim: async () => {} } };
   const caches = { open, keys: async () => [...stored.keys()], delete: async (name) => stored.delete(name) };
-  runInContext(TEXT.replace('"{files}"', JSON.stringify(FILES)).replace("PATIENCE_MS = 1_000", "PATIENCE_MS = 20"), createContext({ self, caches, fetch, URL, setTimeout, Promise }));
+  runInContext(TEXT.replace("{version}", "v1").replace('"{files}"', JSON.stringify(FILES)).replace("PATIENCE_MS = 1_000", "PATIENCE_MS = 20"), createContext({ self, caches, fetch, URL, setTimeout, Promise }));
   const wait = (name) => new Promise((done, fail) => { acts[name]({ waitUntil: (work) => work.then(done, fail) }); });
   const ask = (url, facts = {}) => new Promise((answered) => {
     acts.fetch({ request: { url, method: "GET", mode: "cors", ...facts }, respondWith: answered });
@@ -38,12 +38,12 @@ function aWorker({ page = WHOLE, status = 200, others = [], network = true } = {
   return { stored, caches, install: () => wait("install"), activate: () => wait("activate"), ask };
 }
 
-test("A version is stored whole, and a page that lacks one of its files or fails is none", async () => {
+test("A version is stored whole, and a page of another version or a failure is none", async () => {
   const worker = aWorker();
   await worker.install();
   const [[, held]] = worker.stored;
-  assert.deepEqual([...held.keys()].sort(), [PAGE, ...FILES.map((name) => `${PAGE}/${name}`)].sort());
-  for (const wrong of [{ page: '<link href="style.1.css"><script src="main.2.js">' }, { page: '<link href="style.2.css"><script src="main.1.js">' }, { status: 503 }]) {
+  assert.deepEqual([...held.keys()].sort(), [PAGE, ...FILES.map((name) => `${PAGE}/v1/${name}`)].sort());
+  for (const wrong of [{ page: WHOLE.replace("v1", "v2") }, { status: 503 }]) {
     const other = aWorker(wrong);
     await assert.rejects(other.install());
     assert.equal(other.stored.size, 0);
@@ -51,17 +51,17 @@ test("A version is stored whole, and a page that lacks one of its files or fails
 });
 
 test("A new version forgets the earlier ones of the till, and nothing else", async () => {
-  const worker = aWorker({ others: ["payments.till main.0.js", "of somebody else"] });
+  const worker = aWorker({ others: ["payments.till v0", "of somebody else"] });
   await worker.install();
   await worker.activate();
 
-  assert.deepEqual([...worker.stored.keys()], ["of somebody else", `payments.till ${FILES.join(" ")}`]);
+  assert.deepEqual([...worker.stored.keys()], ["of somebody else", "payments.till v1"]);
 });
 
 test("A version begins its work whatever the caches do: the browser holds all requests back until then", async () => {
   for (const broken of [async () => { throw new Error("broken"); }, () => new Promise(() => {})]) {
     for (const call of ["keys", "delete"]) {
-      const worker = aWorker({ others: ["payments.till main.0.js"] });
+      const worker = aWorker({ others: ["payments.till v0"] });
       worker.caches[call] = broken;
       const end = await Promise.race([worker.activate(), new Promise((late) => { setTimeout(late, 500, "late"); })]);
       assert.equal(end, undefined);

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { test } from "./runner.mjs";
 
 const FOLDER = new URL("../../chalicelib/pages/", import.meta.url);
-const languages = readdirSync(new URL("kit/texts/", FOLDER)).map((name) => name.replace(".js", ""));
+const languages = readdirSync(new URL("kit/", FOLDER)).filter((name) => /^[a-z]{2}\.js$/.test(name)).map((name) => name.replace(".js", ""));
 
 // The paths of all words, each with its kind: a text, or a function of so many values.
 function words(found, path = "") {
@@ -14,7 +14,7 @@ function words(found, path = "") {
 
 for (const page of ["kit", "shop", "till"]) {
   test(`The words of ${page} are in each language`, async () => {
-    const all = await Promise.all(languages.map((language) => import(new URL(`${page}/texts/${language}.js`, FOLDER))));
+    const all = await Promise.all(languages.map((language) => import(new URL(`${page}/${language}.js`, FOLDER))));
     const [first, ...others] = all.map((module, number) => words(module[languages[number]]));
     for (const other of others) assert.deepEqual(other, first);
   });

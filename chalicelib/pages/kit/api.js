@@ -1,7 +1,7 @@
 // Requests of the interface. Decimal numbers are read as texts, because a float is not exact.
 import { ErrorCode } from "./error_codes.js";
 import { change, end, session } from "./session.js";
-import { texts } from "texts";
+import { texts } from "./language.js";
 
 const DECIMAL = /("(?:[^"\\]|\\.)*")|-?\d+\.\d+/g;
 const REPEATS = 2; // of a request, when the service asks for a retry in a few seconds

@@ -1,6 +1,6 @@
 // Days are texts such as 2026-11-22. Times are local to the merchant, such as 2026-11-22T14:05:00.000, as in the
 // interface.
-import { locale } from "texts";
+import { locale } from "./language.js";
 
 const DAY_MS = 86_400_000;
 const dayOf = (instant) => new Date(instant).toISOString().slice(0, 10);

@@ -1,6 +1,6 @@
 // Dialogs: their frame, their actions, and a question before an action.
 import { Failure } from "./parts.js";
-import { texts } from "texts";
+import { texts } from "./language.js";
 import { html, useId, useLayoutEffect, useRef, useState } from "./view.js";
 
 // A modal dialog: the browser keeps the focus inside. At the end the dialog gives the focus back to its opener, or to

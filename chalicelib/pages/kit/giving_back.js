@@ -5,7 +5,7 @@ import { call, randomText } from "./api.js";
 import { Dialog } from "./dialogs.js";
 import { difference, format, isNegative, isZero, typedAmount } from "./money.js";
 import { Failure, Field, problemOf } from "./parts.js";
-import { texts } from "texts";
+import { texts } from "./language.js";
 import { html, useRef, useState } from "./view.js";
 
 const RETURN = { endpoint: "payment/reverse", mode: 2 };

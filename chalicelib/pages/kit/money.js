@@ -1,5 +1,5 @@
 // Money is exact: an amount is the decimal text of the service's answer, and never a float.
-import { language } from "texts";
+import { language } from "./language.js";
 
 const MAX_SHARE = 5;
 

@@ -1,8 +1,7 @@
 // Small parts of views.
-import { choose } from "./language.js";
+import { LANGUAGES, choose, language, texts } from "./language.js";
 import { format, isNegative } from "./money.js";
 import { settle } from "./route.js";
-import { LANGUAGES, language, texts } from "texts";
 import { html, useLayoutEffect } from "./view.js";
 
 export function Money({ amount, currency, testid }) {

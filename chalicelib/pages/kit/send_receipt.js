@@ -3,7 +3,7 @@
 import { call, randomText, Refusal } from "./api.js";
 import { useAct } from "./dialogs.js";
 import { Failure, Field, problemOf } from "./parts.js";
-import { language, texts } from "texts";
+import { language, texts } from "./language.js";
 import { html, useLayoutEffect, useRef, useState } from "./view.js";
 
 // `attempt`: the addresses that were sent and not answered, and their key.

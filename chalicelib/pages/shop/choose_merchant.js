@@ -4,7 +4,7 @@ import { useIsLeft } from "../kit/left.js";
 import { Failure, Field } from "../kit/parts.js";
 import { go, parse } from "../kit/route.js";
 import { idOfAny, recent, show } from "./merchants.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useRef } from "../kit/view.js";
 
 const names = texts.merchant;

@@ -10,7 +10,7 @@ import { address } from "../kit/route.js";
 import { merchant, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 async function load(day) {

@@ -9,7 +9,7 @@ import { address, go } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, grouped, of, takings, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 function PeriodForm({ first, last, problem }) {

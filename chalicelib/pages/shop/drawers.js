@@ -5,7 +5,7 @@ import { difference, format, isNegative, isZero } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
 import { account, isManager } from "../kit/session.js";
 import { tillOf } from "./takings.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 // A manager gets every drawer with cash or a count, another person only its own.

@@ -7,7 +7,7 @@ import { Failure, Loaded } from "../kit/parts.js";
 import { address } from "../kit/route.js";
 import { localTime } from "../kit/session.js";
 import { ByDay, Pages } from "./tables.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { latestAttempt, ON, PENDING, sendAgain, succeeded } from "./webhook_list.js";
 import { html, useId, useState } from "../kit/view.js";
 

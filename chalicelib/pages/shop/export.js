@@ -5,7 +5,7 @@ import { Failure, Field, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { html, useState } from "../kit/view.js";
 import { exported, exportedJournal } from "./history.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 
 const FORMATS = ["csv", "hledger", "beancount", "xero"];
 const DEFAULTS = {

@@ -4,7 +4,7 @@ import { Languages } from "../kit/parts.js";
 import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 // Refresh the person's rights and the day, which may have changed. The view's own requests notice an ended session.

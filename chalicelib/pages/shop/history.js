@@ -6,7 +6,7 @@ import { found as read, inOneList, isReversal, isUnknown, returnsOf, tookMoney }
 import { parse } from "../kit/route.js";
 import { account, merchant, today } from "../kit/session.js";
 import { showMerchantOf } from "./merchants.js";
-import { language } from "texts";
+import { language } from "../kit/language.js";
 
 // The filters: their names in the address, and in the interface.
 export const FILTERS = {

@@ -1,6 +1,6 @@
 // The names of the kinds of payment.
 import { KINDS } from "../kit/kinds.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 
 const keys = new Map(Object.entries(KINDS).map(([key, kind]) => [kind.inputType, key]));
 

@@ -8,7 +8,7 @@ import { Payments } from "./payments.js";
 import { PriceList } from "./price_list.js";
 import { isManager } from "../kit/session.js";
 import { Tills } from "./tills.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { Today } from "./today.js";
 import { Webhooks } from "./webhooks.js";
 import { Week } from "./week.js";

@@ -2,7 +2,7 @@
 import { call, callAs, Refusal } from "../kit/api.js";
 import { ErrorCode } from "../kit/error_codes.js";
 import { change, merchant, session } from "../kit/session.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { allTills } from "./till_list.js";
 
 const MOST_RECENT = 8;

@@ -11,7 +11,7 @@ import { ReceiptOf } from "./receipt.js";
 import { taxName } from "./reports.js";
 import { address, goBackTo } from "../kit/route.js";
 import { merchant, session } from "../kit/session.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 const FORBIDDEN = 403;
 

@@ -13,7 +13,7 @@ import { isManager, merchant, session, today } from "../kit/session.js";
 import { idOfAny } from "./merchants.js";
 import { allTills, hasOwnList } from "./till_list.js";
 import { ByDay, Pages } from "./tables.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 const AWAITING_COMPLETION = 401;

@@ -3,7 +3,7 @@ import { Dialog } from "../kit/dialogs.js";
 import { formatCount } from "../kit/money.js";
 import { countOf, difference, TAX_FIELDS } from "./price_changes.js";
 import { nameOf, priceOf, rateOf } from "./price_entries.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 const MOST_PROBLEMS = 50;

@@ -4,7 +4,8 @@ import { Refusal, call } from "../kit/api.js";
 import { typedAmount } from "../kit/money.js";
 import { isManager, merchant, session } from "../kit/session.js";
 import { countOf, difference, FIELDS, TAX_FIELDS } from "./price_changes.js";
-import { language, texts } from "texts";
+import { language } from "../kit/language.js";
+import { texts } from "./texts.js";
 
 const FORMAT = 3; // the code of a finding
 const DECIMALS = 7;

@@ -3,7 +3,7 @@ import { format, typedAmount } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
 import { digits, fieldsOf } from "./price_draft.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useMemo, useRef } from "../kit/view.js";
 
 export const nameOf = (one) => one.Title || one.Name || one.Code || texts.prices.unnamed;

@@ -10,7 +10,7 @@ import { MOST_BYTES, read, write } from "./price_csv.js";
 import { Changed, Preview, WrongFile } from "./price_dialogs.js";
 import { changesOf, digits, draftOf, entries, keep, kept, load, place, problemsOf, save } from "./price_draft.js";
 import { Entries, matching, nameOf } from "./price_entries.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const NEW = {

@@ -5,7 +5,8 @@ import { isUnknown, tookMoney } from "./history.js";
 import { useLoaded } from "../kit/load.js";
 import { Loaded } from "../kit/parts.js";
 import { SendReceipt } from "../kit/send_receipt.js";
-import { language, texts } from "texts";
+import { language } from "../kit/language.js";
+import { texts } from "./texts.js";
 import { html, useRef, useState } from "../kit/view.js";
 
 // The page's policy lets text become HTML only through this name. The frame is a sandbox.

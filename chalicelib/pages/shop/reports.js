@@ -5,7 +5,8 @@ import { Field, Money } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
 import { merchant, session, today } from "../kit/session.js";
 import { inGroups } from "./takings.js";
-import { language, texts } from "texts";
+import { language } from "../kit/language.js";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 export const QUARTER_DAYS = 92;

@@ -1,5 +1,5 @@
 // Secrets that the service tells once: a key of a till, the secret of a webhook.
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 // A secret that is shown only once. It is nowhere else in the page, and gone when the dialog closes.

@@ -4,7 +4,7 @@ import { Dialog, useAct } from "../kit/dialogs.js";
 import { useIsLeft } from "../kit/left.js";
 import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef } from "../kit/view.js";
 
 async function signIn(email, password) {

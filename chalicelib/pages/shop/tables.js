@@ -2,7 +2,7 @@
 import { formatDay } from "../kit/dates.js";
 import { formatCount } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 // Entries grouped by their day, in the merchant's local time.

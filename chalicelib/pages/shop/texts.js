@@ -1,10 +1,7 @@
-// A language is a file in texts/ of this folder and of kit, and a line here. Texts with values are functions.
-import { FEATURE_NAMES, KIND_NAMES } from "../kit/kinds.js";
-import { chosen, localeOf } from "../kit/language.js";
-import { af } from "./texts/af.js";
-import { en } from "./texts/en.js";
+// The words of the shop's page in its language.
+import { FEATURE_NAMES } from "../kit/kinds.js";
+import { language, speak } from "../kit/language.js";
+import { af } from "./af.js";
+import { en } from "./en.js";
 
-export const LANGUAGES = { en, af };
-export const language = chosen(LANGUAGES);
-export const texts = { ...LANGUAGES[language], kinds: KIND_NAMES[language], features: FEATURE_NAMES[language] };
-export const locale = localeOf(language);
+export const texts = speak({ en, af }, { features: FEATURE_NAMES[language] });

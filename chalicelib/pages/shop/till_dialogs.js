@@ -6,7 +6,7 @@ import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { allTills, BLOCKED, isActive, isOneself, till, update } from "./till_list.js";
 import { ShownOnce } from "./secrets.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const KEY_BYTES = 32;

@@ -8,7 +8,7 @@ import { merchant, session } from "../kit/session.js";
 import { COUNTRY_NUMBERS, CURRENCY_NUMBERS } from "./iso_numbers.js";
 import { Secret } from "./secrets.js";
 import { allTerminals, allTills, create, createTerminal, isActive, isOneself, till, update } from "./till_list.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const FEATURES = Object.keys(texts.features);

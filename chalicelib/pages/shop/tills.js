@@ -11,7 +11,7 @@ import { Block, Devices, Key, NewPassword } from "./till_dialogs.js";
 import { ChangeTill, CreateTill } from "./till_form.js";
 import { ACTIVE, allTills, hasOwnList, isActive, isPerson, till, update } from "./till_list.js";
 import { Pages } from "./tables.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useState } from "../kit/view.js";
 
 const UNLOCK = { Unlock: true };

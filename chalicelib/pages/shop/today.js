@@ -10,7 +10,7 @@ import { address } from "../kit/route.js";
 import { merchant, session, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef } from "../kit/view.js";
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);

@@ -4,7 +4,7 @@ import { addDays, formatMoment } from "../kit/dates.js";
 import { Dialog, useAct } from "../kit/dialogs.js";
 import { Failure, Field, Problem, problemOf } from "../kit/parts.js";
 import { ShownOnce } from "./secrets.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { create, rotate, update } from "./webhook_list.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 

@@ -6,7 +6,7 @@ import { useLoaded } from "../kit/load.js";
 import { Loaded } from "../kit/parts.js";
 import { go } from "../kit/route.js";
 import { isManager, localTime, merchant } from "../kit/session.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { ChangeWebhook, CreateWebhook, KINDS, NewSecret } from "./webhook_dialogs.js";
 import { eventsPage, latestAttempt, OFF, ON, remove, sendTest, succeeded, update, webhooks } from "./webhook_list.js";
 import { html, useState } from "../kit/view.js";

@@ -8,7 +8,7 @@ import { DayChoice, Made, ReportHead, Taxes } from "./reports.js";
 import { address } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, of, takings, total } from "./takings.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 const WEEK_DAYS = 7;

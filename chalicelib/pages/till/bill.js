@@ -7,7 +7,7 @@ import { html, useRef, useState } from "../kit/view.js";
 import { fullOf, goodsOf, isEmpty, quantityOf, soldLines, sumOf } from "./basket.js";
 import { decimal, maySellOffline, minorOf } from "./rules.js";
 import { WORDS, change, discount, more, remove } from "./sale.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { tenders } from "./till.js";
 
 // A discount on a line, or with `place` null on all: a percentage, or an amount.

@@ -11,7 +11,7 @@ import { MyDay } from "./my_day.js";
 import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
 import { Sell } from "./sell.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 export const Notice = ({ words }) => html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;

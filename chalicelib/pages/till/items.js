@@ -7,7 +7,7 @@ import { html, useRef, useState } from "../kit/view.js";
 import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
 import { add, change, sale } from "./sale.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { currencyOf, till } from "./till.js";
 
 const MIN_SCAN = 4; // characters of a barcode or code

@@ -2,7 +2,7 @@
 import { html, render } from "../kit/view.js";
 import { Frame, Notice } from "./frame.js";
 import { isIdle, resume } from "./sale.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { start } from "./till.js";
 import { keepUpToDate } from "./update.js";
 

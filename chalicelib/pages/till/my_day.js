@@ -9,7 +9,7 @@ import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { amountOf } from "./receipt.js";
 import { DayField, tenderName, todayOf } from "./sales.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { leftSales } from "./till.js";
 
 async function load(day, agent) {

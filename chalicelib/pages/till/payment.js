@@ -8,7 +8,7 @@ import { dueOf } from "./basket.js";
 import { addressOf, decimal, descriptionOf, minorOf } from "./rules.js";
 import { change, take } from "./sale.js";
 import { Signature } from "./signature.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { ask } from "./till.js";
 
 const NOTES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];

@@ -7,7 +7,8 @@ import { Loaded } from "../kit/parts.js";
 import { SendReceipt } from "../kit/send_receipt.js";
 import { html, useState } from "../kit/view.js";
 import { State, decimal, shownState } from "./rules.js";
-import { language, texts } from "texts";
+import { language } from "../kit/language.js";
+import { texts } from "./texts.js";
 import { till, useTill } from "./till.js";
 
 const WIDTH = 40;

@@ -9,7 +9,7 @@ import { MAX_QUEUED, Means, decimal, shownState } from "./rules.js";
 import { nextSale, payAnotherWay, sign, takeWithoutReceipt, tookNothing } from "./sale.js";
 import { Signature } from "./signature.js";
 import { isWaiting } from "./store.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { saleOf } from "./till.js";
 
 // The money that may wait, where the browser may delete the sales.

@@ -5,7 +5,8 @@ import { useLayoutEffect, useState } from "../kit/view.js";
 import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore } from "./basket.js";
 import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
-import { language, texts } from "texts";
+import { language } from "../kit/language.js";
+import { texts } from "./texts.js";
 import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, serviceNow, till } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload

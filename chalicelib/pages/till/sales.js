@@ -13,7 +13,7 @@ import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
 import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
 import { isWaiting } from "./store.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { ask, change, currencyOf, leftSales, queue, saleOf, sales, serviceNow } from "./till.js";
 
 const PAGE = 100; // of the service's list

@@ -9,7 +9,7 @@ import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
 import { press, sale, useSale } from "./sale.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 import { currencyOf, tenders, till } from "./till.js";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];

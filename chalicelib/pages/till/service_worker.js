@@ -1,18 +1,18 @@
 // The service worker of the till: the page opens without connection. It answers only for the page and its files; requests
 // of the interface pass by. It never touches the sales.
+const VERSION = "{version}";
 const FILES = "{files}";
 const PREFIX = "payments.till ";
-const NAME = PREFIX + FILES.join(" ");
+const NAME = PREFIX + VERSION;
 const PATIENCE_MS = 1_000; // for the cache
 const PAGE = new URL("../till", self.location).href;
-const addresses = FILES.map((name) => new URL(name, self.location).href);
+const addresses = FILES.map((name) => new URL(`${VERSION}/${name}`, self.location).href);
 
 // Store this version whole. A page of another version, in the middle of an update of the service, is tried again later.
 async function install() {
   const page = await fetch(PAGE, { cache: "reload", credentials: "omit" });
-  const text = await page.clone().text();
-  const isWhole = page.ok && FILES.filter((name) => /\.(css|js)$/.test(name)).every((name) => text.includes(name));
-  if (!isWhole) throw new Error("The page is of another version.");
+  const isThis = page.ok && (await page.clone().text()).includes(VERSION);
+  if (!isThis) throw new Error("The page is of another version.");
   const cache = await caches.open(NAME);
   await cache.put(PAGE, page);
   await cache.addAll(addresses);

@@ -1,6 +1,6 @@
 // A field to sign in with a finger, a pen or a mouse. The signature is a PNG picture in base64, as the interface takes it.
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { texts } from "texts";
+import { texts } from "./texts.js";
 
 const SIZE = { width: 600, height: 200 };
 

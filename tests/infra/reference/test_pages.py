@@ -21,12 +21,12 @@ from tests.support.http import Reply, call, get
 MAX_PUBLIC_BYTES = 1_500_000  # of an answer to anybody
 NAMES = {  # of the public files, by the path of their endpoint
     "/docs/{name}": (*PARTS, *RENDERER),
-    "/app/{name}": tuple(apps.files(apps.SHOP)),
-    "/till/{name}": (apps.WORKER, *apps.files(apps.TILL)),
+    "/app/{version}/{folder}/{name}": tuple(f"{apps.version(apps.SHOP)}/{name}" for name in apps.files(apps.SHOP)),
+    "/till/{version}/{folder}/{name}": tuple(f"{apps.version(apps.TILL)}/{name}" for name in apps.files(apps.TILL)),
     "/api/v1/payment/statusPublic/{tranId}": ("1",),
 }
 PUBLIC = [
-    re.sub(r"\{\w+\}", name, endpoint.path)
+    re.sub(r"\{.+\}", name, endpoint.path)
     for endpoint in (*ENDPOINTS, *DOCUMENTS)
     if endpoint.public and endpoint.method == "GET"
     for name in NAMES.get(endpoint.path, ("",))

@@ -1,5 +1,5 @@
 // Die Afrikaanse woorde van die dele wat albei bladsye het.
-import { ErrorCode } from "../error_codes.js";
+import { ErrorCode } from "./error_codes.js";
 
 export const af = {
   language: "Afrikaans",

@@ -1,5 +1,5 @@
 // The English words of the shop's page.
-import { en as kit } from "../../kit/texts/en.js";
+import { en as kit } from "../kit/en.js";
 
 export const en = {
   ...kit,

@@ -1,6 +1,6 @@
 // The English words of the till.
-import { ErrorCode } from "../../kit/error_codes.js";
-import { en as kit } from "../../kit/texts/en.js";
+import { ErrorCode } from "../kit/error_codes.js";
+import { en as kit } from "../kit/en.js";
 
 export const en = {
   ...kit,

@@ -1,5 +1,5 @@
 // The English words of the parts that both pages have.
-import { ErrorCode } from "../error_codes.js";
+import { ErrorCode } from "./error_codes.js";
 
 export const en = {
   language: "English",

@@ -1,6 +1,6 @@
 // Die Afrikaanse woorde van die kassa.
-import { ErrorCode } from "../../kit/error_codes.js";
-import { af as kit } from "../../kit/texts/af.js";
+import { ErrorCode } from "../kit/error_codes.js";
+import { af as kit } from "../kit/af.js";
 
 export const af = {
   ...kit,

@@ -1,5 +1,5 @@
 // Die Afrikaanse woorde van die winkel se bladsy.
-import { af as kit } from "../../kit/texts/af.js";
+import { af as kit } from "../kit/af.js";
 
 export const af = {
   ...kit,
