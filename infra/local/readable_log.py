@@ -3,13 +3,18 @@
 import sys
 from collections.abc import Mapping
 from datetime import datetime
+from http import HTTPStatus
 from typing import Any
 
 from chalicelib import outside
 
+PAGE_FILE = "/{version}/{folder}/{name}"  # the end of a route. A visit loads some sixty of them, whose lines are alike
+
 
 def write(event: str, facts: Mapping[str, Any]) -> None:
-    """Write one line."""
+    """Write one line, but none for a file that a page has loaded."""
+    if facts.get("route", "").endswith(PAGE_FILE) and facts["status"] == HTTPStatus.OK:
+        return
     sys.stdout.write(line(event, facts, outside.now().astimezone()) + "\n")
     sys.stdout.flush()
 

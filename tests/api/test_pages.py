@@ -93,9 +93,9 @@ def test_a_browser_keeps_the_files_of_a_page_for_a_year(stage: str, page: str) -
             assert reply.text == (FOLDER / "libraries" / path.rpartition("/")[2]).read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 @every_page
-def test_each_file_is_served_as_it_lies_here(stage: str, page: str) -> None:
+@pytest.mark.usefixtures("joined_pages")
+def test_each_file_of_the_package_is_served_as_it_is(stage: str, page: str) -> None:
     main = next(path for path in loaded(stage, page) if path.endswith("main.js"))
 
     for name, text in pages.files(page).items():

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib import log
+from chalicelib import log, pages
 from infra.local import readable_log
-from tests.support.http import post
+from tests.support.http import get, post
 from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
@@ -52,3 +52,15 @@ def test_a_stage_can_write_it(stage: str, monkeypatch: pytest.MonkeyPatch, capsy
     post(stage, SUBMIT, a_body(Amount="x"))
 
     assert capsys.readouterr().out.splitlines()[-1].endswith("ms  BasicTran.Amount")
+
+
+def test_a_file_that_a_page_loads_has_no_line_unless_it_is_missing(
+    stage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(log, "write", readable_log.write)
+
+    for name in ("main.js", "nothing.js"):
+        get(stage, f"/app/{pages.version(pages.SHOP)}/shop/{name}", None)
+
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "GET /app/{version}/{folder}/{name}  404/207" in line
