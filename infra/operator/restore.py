@@ -134,7 +134,7 @@ def _make_copies(tables: Sequence[str], copies: str, at: datetime) -> None:
 def _copy(table: str, target: str) -> None:
     """Copy a table as it is now, item by item: DynamoDB Local knows no earlier state."""
     client = boto3.client("dynamodb")
-    arguments = {**items.definitions()[table], "TableName": target, "DeletionProtectionEnabled": False}
+    arguments = {**items.definitions()[table], "TableName": target}
     arguments.pop("StreamSpecification", None)
     try:
         client.create_table(**arguments)

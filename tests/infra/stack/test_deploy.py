@@ -1,132 +1,160 @@
-"""A deployment is watched and tried, and goes back by itself. botocore checks the parameters of each call."""
+"""A deployment is watched and tried, and goes back by itself. AWS is moto, with the statuses that moto never has."""
 
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
-from urllib.parse import urlsplit
+from uuid import uuid4
 
 import boto3
 import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError, EndpointConnectionError
-from botocore.validate import ParamValidator
 
 from chalicelib.settings import settings
 from infra.stack import deploy
 from infra.stack.alarms import ALARMS
-from infra.stack.deploy import PATIENCE, QUIET_S, TRIGGERS, Change, DeployError, Deployment, given
-from infra.stack.releases import read, stored, upload, with_new_tables_unprotected
+from infra.stack.deploy import QUIET, TRIGGERS, Deployment
+from infra.stack.releases import DeployError, upload
 from infra.stack.smoke import SmokeError
 
-STACK = "payments-prod"
-ID = f"arn:aws:cloudformation:eu-west-1:123456789012:stack/{STACK}/1"
-URL = "https://code.s3.eu-west-1.amazonaws.com/payments-prod/1.template"
+pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS..Serverless:UserWarning")  # SAM, which moto lacks
+
 ADDRESS = "https://api.example/api/"
-TEMPLATE: dict[str, Any] = {"Parameters": {"AlarmEmail": {}, "ApiConcurrency": {}, "NewOne": {}}}
+FUNCTION = {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": "./deployment.zip"}}
+KEY = {
+    "BillingMode": "PAY_PER_REQUEST",
+    "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}],
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+}
+MAKE: Any = boto3.client
+LONG_AGO = datetime.now(UTC) - 2 * QUIET
 
 
-def refusal(code: str, message: str = "No.", status: int = 400) -> ClientError:
-    return ClientError(
-        {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}},  # type: ignore[typeddict-item]
-        "DescribeStacks",
-    )
+def refused(code: str, message: str) -> dict[str, Any]:
+    return {"Error": {"Code": code, "Message": message}}
 
 
-class CloudFormation:
-    """Answers as CloudFormation does. After the change is executed, each look at the stack shows its next status."""
+EXPIRED = refused("ExpiredToken", "The security token included in the request is expired")
 
-    def __init__(self, *statuses: str, is_new: bool = False, reason: str = "") -> None:
-        self.statuses = list(statuses)
-        self.stack: dict[str, Any] | None = None if is_new else {"StackId": ID, "StackStatus": "UPDATE_COMPLETE"}
-        self.reason = reason
+
+def with_outputs(parsed: dict[str, Any], **_: Any) -> None:
+    """Add the outputs, which moto forgets of a change set."""
+    for stack in parsed.get("Stacks", []):
+        stack["Outputs"] = [{"OutputKey": "EndpointURL", "OutputValue": ADDRESS}]
+
+
+class Cloud:
+    """CloudFormation as moto has it, except for the answers that a test gives; and a built package."""
+
+    def __init__(self, stack: str, build: Path) -> None:
+        self.stack = stack
+        self.build = build
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.quiet_for = timedelta(seconds=QUIET_S + 1)
-        self.is_executed = False
-        self.failures: list[Exception] = []  # of the next looks at the stack, after the change is executed
-        self.parameters = {"AlarmEmail": "1", "ApiConcurrency": "1", "GoneOne": "1"}
-        self.events = [  # the newest first; each list is a page
-            [("APIHandler", "UPDATE_COMPLETE", ""), (STACK, "UPDATE_ROLLBACK_IN_PROGRESS", "Alarm Defects rang")]
-        ]
-        self.looks_at_changes = ["CREATE_COMPLETE"]
-        self.refused: dict[str, ClientError] = {}  # by operation
-        self.after_deletion: str | None = None
-        self._model = boto3.client("cloudformation").meta.service_model
+        self.answers: dict[str, list[dict[str, Any]]] = {}  # by operation; the last one is repeated
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        operation = "".join(word.title() for word in name.split("_"))
+    def client(self, service: str, **options: Any) -> Any:
+        client = MAKE(service, **options)
+        client.meta.events.register("before-parameter-build.cloudformation", self.note)
+        client.meta.events.register("before-call.cloudformation", self.answer)
+        client.meta.events.register("after-call.cloudformation.DescribeStacks", with_outputs)
+        return client
 
-        def call(**parameters: Any) -> Any:
-            shape = self._model.operation_model(operation).input_shape
-            assert shape
-            assert not ParamValidator().validate(parameters, shape).has_errors()
-            self.calls.append((operation, parameters))
-            if operation in self.refused:
-                raise self.refused[operation]
-            return getattr(type(self), f"answer_{name}", lambda _: {})(self)
+    def note(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        self.calls.append((model.name, params))
 
-        return call
-
-    def get_paginator(self, name: str) -> "CloudFormation":
-        assert name == "list_stack_resources"
-        return self
-
-    def paginate(self, **_: Any) -> list[dict[str, Any]]:
-        names = [f"{STACK}-{alarm.name}" for alarm in ALARMS if alarm.name != "SweepsSilent"]
-        found = [{"PhysicalResourceId": name, "ResourceType": "AWS::CloudWatch::Alarm"} for name in names]
-        return [{"StackResourceSummaries": found}]
-
-    def answer_describe_stacks(self) -> Any:
-        if self.is_executed and self.failures:
-            raise self.failures.pop(0)
-        if self.is_executed:
-            self.stack = {"StackId": ID, "StackStatus": self.statuses[0]}
-            self.statuses[1:] and self.statuses.pop(0)
-        if self.stack is None:
-            missing = refusal("ValidationError", f"Stack with id {STACK} does not exist")
-            raise missing
-        kept = [{"ParameterKey": name, "ParameterValue": value} for name, value in self.parameters.items()]
-        outputs = [{"OutputKey": "EndpointURL", "OutputValue": ADDRESS}]
-        return {"Stacks": [{**self.stack, "Parameters": kept, "Outputs": outputs}]}
-
-    def answer_describe_change_set(self) -> Any:
-        made = self.looks_at_changes[0]
-        self.looks_at_changes[1:] and self.looks_at_changes.pop(0)
-        return {"Status": "FAILED" if self.reason else made, "StatusReason": self.reason}
-
-    def answer_execute_change_set(self) -> Any:
-        self.is_executed = True
-
-    def answer_delete_stack(self) -> Any:
-        self.stack = {"StackId": ID, "StackStatus": self.after_deletion} if self.after_deletion else None
-
-    def answer_describe_stack_events(self) -> Any:
-        at = datetime.now(UTC) - self.quiet_for
-        rows, more = self.events[0], {"NextToken": "next"} if self.events[1:] else {}
-        self.events[1:] and self.events.pop(0)
-        return more | {
-            "StackEvents": [
-                {
-                    "LogicalResourceId": name,
-                    "StackName": STACK,
-                    "ResourceStatus": status,
-                    "ResourceStatusReason": reason,
-                    "Timestamp": at,
-                }
-                for name, status, reason in rows
-            ]
-        }
+    def answer(self, model: Any, **_: Any) -> Any:
+        """Answer before anything is sent, as botocore's Stubber does."""
+        given = self.answers.get(model.name)
+        if not given:
+            return None
+        content = given.pop(0) if given[1:] else given[0]
+        return AWSResponse("", 400 if "Error" in content else 200, HTTPHeaders(), None), content
 
     def sent(self, operation: str) -> list[dict[str, Any]]:
-        return [parameters for name, parameters in self.calls if name == operation]
+        return [params for name, params in self.calls if name == operation]
+
+    def show(self, *statuses: str, changed: datetime = LONG_AGO) -> None:
+        """Let each look at the stack show its next status."""
+        stack = {"StackId": self.stack, "StackName": self.stack, "LastUpdatedTime": changed}
+        self.answers["DescribeStacks"] = [{"Stacks": [stack | {"StackStatus": status}]} for status in statuses]
+
+    def resource(self, status: str, changed: datetime) -> None:
+        """Let the stack have one resource, with this status since then."""
+        found = {"LogicalResourceId": "API", "ResourceType": "Other", "LastUpdatedTimestamp": changed}
+        self.answers["ListStackResources"] = [{"StackResourceSummaries": [found | {"ResourceStatus": status}]}]
+
+    def fail(self, *events: tuple[str, str, str], token: str | None = None) -> None:
+        """Let the events of the change be these, the newest first: resource, status, reason."""
+        token = token or self.sent("ExecuteChangeSet")[0]["ClientRequestToken"]
+        self.answers["DescribeStackEvents"] = [
+            {
+                "StackEvents": [
+                    {"LogicalResourceId": name, "ResourceStatus": status, "ResourceStatusReason": reason}
+                    | {"ClientRequestToken": token}
+                    for name, status, reason in events
+                ]
+            }
+        ]
+
+    def package(self, *tables: str, **parameters: str) -> None:
+        """Build a version with these tables, and with parameters besides those of releases."""
+        names = {name: {"Type": "String", "Default": ""} for name in ("Release", "ReleaseBefore", *parameters)}
+        resources = {
+            table: {
+                "Type": "AWS::DynamoDB::Table",
+                "DeletionPolicy": "RetainExceptOnCreate",
+                "Properties": {**KEY, "TableName": {"Fn::Sub": f"${{AWS::StackName}}-{table}"}},
+            }
+            for table in tables
+        }
+        template = {"Parameters": names, "Resources": {"API": FUNCTION, **resources}}
+        (self.build / "sam.json").write_text(json.dumps(template))
+        (self.build / "deployment.zip").write_bytes(" ".join(tables).encode())
+
+    def make(self, *words: str) -> None:
+        """Run the command."""
+        deploy.main(words or [self.stack, settings().bucket], self.build)
+
+    def update(
+        self,
+        *statuses: str,
+        check: Callable[[str], object] | None = None,
+        minutes: int = 15,
+        changed: datetime = LONG_AGO,
+    ) -> str:
+        """Update the stack, which then shows these statuses."""
+        self.show("UPDATE_COMPLETE", *statuses, changed=changed)
+        url = upload(self.build, self.stack, settings().bucket)
+        return Deployment(self.stack).deploy(url, {}, check, minutes)
+
+    def parameters(self) -> dict[str, str]:
+        (found,) = boto3.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
+        return {one["ParameterKey"]: one["ParameterValue"] for one in found["Parameters"]}
 
 
-def deployed(
-    client: CloudFormation, check: Callable[[str], object] | None = None, minutes: int = 15, **parameters: str
-) -> str:
-    deployment = Deployment(client, pause=lambda _: None)
-    return deployment.deploy(Change(STACK, URL, TEMPLATE, parameters, deployment.described(STACK), minutes), check)
+@pytest.fixture
+def cloud(moto: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    """The name of a stack that does not exist yet, and a package with one table."""
+    del moto
+    cloud = Cloud(f"payments-{uuid4().hex[:8]}", tmp_path)
+    cloud.package("old")
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    monkeypatch.setattr(boto3, "client", cloud.client)
+    for name in ("SMOKE_LOGIN", "WATCHED_MINUTES"):
+        monkeypatch.delenv(name, raising=False)
+    return cloud
+
+
+@pytest.fixture
+def standing(cloud: Cloud) -> Cloud:
+    """A stack with one table, and a newer package."""
+    cloud.make()
+    cloud.calls.clear()
+    (cloud.build / "deployment.zip").write_bytes(b"newer")
+    return cloud
 
 
 class Trial:
@@ -142,309 +170,131 @@ class Trial:
             raise SmokeError(self.problem)
 
 
-def test_an_update_is_watched_and_tried_while_it_can_still_go_back() -> None:
-    client, trial = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"), Trial()
+def is_protected(table: str) -> bool:
+    return boto3.client("dynamodb").describe_table(TableName=table)["Table"]["DeletionProtectionEnabled"]
 
-    assert deployed(client, trial, ApiConcurrency="50") == ADDRESS
 
-    (made,) = client.sent("CreateChangeSet")
-    names = [one["Arn"].rpartition(":alarm:")[2] for one in made["RollbackConfiguration"]["RollbackTriggers"]]
-    assert names == [f"{STACK}-{name}" for name in TRIGGERS if name != "SweepsSilent"]  # which is new in this version
+def test_a_stack_is_created_and_updated_and_its_tables_are_protected(
+    cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.package("old", AlarmEmail="")
+    cloud.make(cloud.stack, settings().bucket, "AlarmEmail=a=b")
+    first = cloud.parameters()["Release"]
+    assert capsys.readouterr().out == f"{cloud.stack} is at {ADDRESS}\n"
+    assert is_protected(f"{cloud.stack}-old")
+
+    cloud.package("old", "new", AlarmEmail="", NewOne="")
+    cloud.make()
+
+    printed = "No payment is tried: SMOKE_LOGIN is not set.\n"
+    assert capsys.readouterr().out == f"{printed}{cloud.stack} is at {ADDRESS}\n"
+    assert is_protected(f"{cloud.stack}-new")
+    assert cloud.parameters() == {
+        "AlarmEmail": "a=b",
+        "NewOne": "",
+        "Release": cloud.parameters()["Release"],
+        "ReleaseBefore": first,
+    }
+    assert cloud.parameters()["Release"] != first
+
+
+def test_a_table_that_a_rollback_deletes_is_not_protected_yet(standing: Cloud) -> None:
+    standing.package("old", "new")
+
+    with pytest.raises(DeployError):
+        standing.update("UPDATE_ROLLBACK_COMPLETE")
+
+    assert not is_protected(f"{standing.stack}-new")
+
+
+def test_going_back_deploys_the_release_before_and_keeps_a_table_that_only_the_newer_has(
+    standing: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = standing.parameters()["Release"]
+    standing.make()
+    second = standing.parameters()["Release"]
+
+    standing.make("--back", standing.stack)
+    assert f"{standing.stack} goes back to {first}\n" in capsys.readouterr().out
+    assert (standing.parameters()["Release"], standing.parameters()["ReleaseBefore"]) == (first, second)
+
+    standing.package("old", "new", Given="")
+    standing.make(standing.stack, settings().bucket)
+    standing.make(standing.stack, settings().bucket, "Given=1")  # only a parameter changes
+    assert standing.parameters()["ReleaseBefore"] == first
+    standing.make("--back", standing.stack)
+
+    client = boto3.client("cloudformation")
+    listed = client.list_stack_resources(StackName=standing.stack)["StackResourceSummaries"]
+    assert {"old", "new"} <= {one["LogicalResourceId"] for one in listed}
+    template = client.get_template(StackName=standing.stack)["TemplateBody"]
+    before = client.get_template_summary(TemplateURL=first)
+    assert "Given" not in template["Parameters"]
+    assert template["Resources"].keys() == {"API", "old", "new"}
+    assert [one["ParameterKey"] for one in before["Parameters"]] == list(template["Parameters"])
+
+
+def test_a_stack_without_a_release_before_says_so(standing: Cloud) -> None:
+    with pytest.raises(SystemExit, match=f"^{standing.stack} knows no release before this one"):
+        standing.make("--back", standing.stack)
+
+
+def test_zip_and_template_have_the_digest_of_their_content_as_names(cloud: Cloud) -> None:
+    s3, bucket = boto3.client("s3"), settings().bucket
+
+    url = upload(cloud.build, cloud.stack, bucket)
+
+    assert url.startswith(f"https://s3.eu-west-1.amazonaws.com/{bucket}/{cloud.stack}/")
+    key = url.partition(f"{bucket}/")[2]
+    template = json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+    code = template["Resources"]["API"]["Properties"]["CodeUri"].removeprefix(f"s3://{bucket}/")
+    assert s3.get_object(Bucket=bucket, Key=code)["Body"].read() == b"old"
+    assert upload(cloud.build, cloud.stack, bucket) == url
+    cloud.package("other")
+    assert upload(cloud.build, cloud.stack, bucket) != url
+
+
+def test_a_name_that_aws_refuses_ends_the_command_before_anything_is_uploaded(cloud: Cloud) -> None:
+    with pytest.raises(SystemExit, match="is no name of a stack"):
+        cloud.make("no_name", "no-such-bucket")
+
+
+@pytest.mark.parametrize("words", [[], ["payments-prod"]])
+def test_the_command_without_a_stack_and_a_bucket_says_how_to_call_it(words: list[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^usage: python -m infra\.stack\.deploy STACK BUCKET"):
+        deploy.main(words)
+
+
+def test_an_update_is_watched_and_tried_while_it_can_still_go_back(standing: Cloud) -> None:
+    name = f"{standing.stack}-Defects"
+    alarm = {"EvaluationPeriods": 1, "ComparisonOperator": "GreaterThanThreshold", "Threshold": 0, "Period": 60}
+    boto3.client("cloudwatch").put_metric_alarm(AlarmName=name, MetricName="m", Namespace="n", Statistic="Sum", **alarm)
+    trial = Trial()
+    standing.resource("UPDATE_COMPLETE", LONG_AGO)
+
+    assert standing.update("UPDATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE", check=trial) == ADDRESS
+
+    (made,) = standing.sent("CreateChangeSet")
+    (trigger,) = made["RollbackConfiguration"]["RollbackTriggers"]  # SweepsSilent is new in this version
+    assert trigger["Arn"] == f"arn:aws:cloudwatch:eu-west-1:123456789012:alarm:{name}"
     assert made["RollbackConfiguration"]["MonitoringTimeInMinutes"] == 15
-    assert made["ChangeSetType"] == "UPDATE"
-    assert made["Parameters"] == [
-        {"ParameterKey": "AlarmEmail", "UsePreviousValue": True},
-        {"ParameterKey": "ApiConcurrency", "ParameterValue": "50"},
-    ]
     assert trial.addresses == [ADDRESS]
-    assert client.sent("CancelUpdateStack") == []
-
-
-def test_an_update_whose_payment_fails_is_cancelled(capsys: pytest.CaptureFixture[str]) -> None:
-    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE")
-
-    with pytest.raises(DeployError, match="payments-prod is UPDATE_ROLLBACK_COMPLETE"):
-        deployed(client, Trial("HTTP 500"))
-
-    assert client.sent("CancelUpdateStack") == [{"StackName": STACK}]
-    assert "The smoke payment failed. HTTP 500" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("seconds", "status"), [(10, "UPDATE_COMPLETE"), (QUIET_S + 1, "UPDATE_IN_PROGRESS")])
-def test_no_payment_is_tried_while_resources_change(seconds: int, status: str) -> None:
-    client, trial = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE"), Trial()
-    client.quiet_for = timedelta(seconds=seconds)
-    client.events[0][0] = ("APIHandler", status, "")
-
-    with pytest.raises(DeployError, match="Alarm Defects rang"):
-        deployed(client, trial)
-
-    assert trial.addresses == []
-
-
-def test_an_update_that_ends_before_its_trial_is_tried_afterwards() -> None:
-    client, trial = CloudFormation("UPDATE_COMPLETE"), Trial("HTTP 500")
-
-    with pytest.raises(DeployError, match=r"HTTP 500 Go back: docs/operator\.md#go-back"):
-        deployed(client, trial)
-
-    assert trial.addresses == [ADDRESS]
-
-
-def test_an_update_without_watched_minutes_ignores_alarms_that_ring() -> None:
-    client = CloudFormation("UPDATE_COMPLETE")
-
-    deployed(client, minutes=0)
-
-    (made,) = client.sent("CreateChangeSet")
-    assert made["RollbackConfiguration"] == {"RollbackTriggers": [], "MonitoringTimeInMinutes": 0}
-
-
-def test_a_new_stack_is_neither_watched_nor_tried() -> None:
-    client, trial = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE", is_new=True), Trial()
-
-    assert deployed(client, trial, AlarmEmail="ops@example.com") == ADDRESS
-
-    (made,) = client.sent("CreateChangeSet")
-    assert (made["ChangeSetType"], made["RollbackConfiguration"]) == (
-        "CREATE",
-        {"RollbackTriggers": [], "MonitoringTimeInMinutes": 0},
-    )
-    assert made["Parameters"] == [{"ParameterKey": "AlarmEmail", "ParameterValue": "ops@example.com"}]
-    assert trial.addresses == []
-
-
-def test_a_stack_whose_creation_failed_is_deleted_and_created_again() -> None:
-    client = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE")
-    client.stack = {"StackId": ID, "StackStatus": "ROLLBACK_COMPLETE"}
-
-    assert deployed(client, AlarmEmail="ops@example.com") == ADDRESS
-
-    assert client.sent("DeleteStack") == [{"StackName": ID}]
-    (made,) = client.sent("CreateChangeSet")
-    assert made["ChangeSetType"] == "CREATE"
-    assert made["Parameters"] == [{"ParameterKey": "AlarmEmail", "ParameterValue": "ops@example.com"}]
-
-
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        ("UPDATE_IN_PROGRESS", "another change runs. Look at it: aws cloudformation describe-stacks"),
-        ("CREATE_IN_PROGRESS", "another change runs"),
-        ("ROLLBACK_IN_PROGRESS", "another change runs"),
-        ("DELETE_IN_PROGRESS", "another change runs"),
-        ("UPDATE_ROLLBACK_FAILED", "aws cloudformation continue-update-rollback --stack-name payments-prod"),
-        ("ROLLBACK_FAILED", "aws cloudformation delete-stack --stack-name payments-prod"),
-        ("DELETE_FAILED", "aws cloudformation delete-stack"),
-        ("CREATE_FAILED", "aws cloudformation rollback-stack"),
-        ("UPDATE_FAILED", "aws cloudformation rollback-stack"),
-    ],
-)
-def test_a_stack_that_takes_no_change_is_left_alone_and_the_next_step_is_named(status: str, said: str) -> None:
-    client = CloudFormation()
-    client.stack = {"StackId": ID, "StackStatus": status}
-
-    with pytest.raises(DeployError) as refused:
-        deployed(client)
-
-    assert said in str(refused.value)
-    assert status in str(refused.value)
-    assert "\n" not in str(refused.value)
-    assert [name for name, _ in client.calls if name not in {"DescribeStacks", "DescribeStackEvents"}] == []
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [refusal("Throttling"), refusal("InternalFailure", status=500), EndpointConnectionError(endpoint_url="https://x")],
-)
-def test_a_look_at_the_stack_that_is_throttled_or_lost_is_repeated(failure: Exception) -> None:
-    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
-    client.failures = [failure, failure]
-
-    assert deployed(client) == ADDRESS
-
-
-def test_an_expired_token_says_that_the_change_goes_on() -> None:
-    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
-    client.failures = [refusal("ExpiredToken", "The security token included in the request is expired")]
-
-    with pytest.raises(DeployError, match=r"is expired.* goes on .* aws cloudformation describe-stacks"):
-        deployed(client)
-
-
-def test_an_expired_token_while_tables_are_new_says_that_they_are_not_protected() -> None:
-    client = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE", is_new=True)
-    client.failures = [refusal("ExpiredToken", "The security token included in the request is expired")]
-    change = Change(STACK, URL, TEMPLATE, {}, None, 15, first_url="https://first")
-
-    with pytest.raises(DeployError, match=r"goes on .* deploy again: only that protects the new tables"):
-        Deployment(client, pause=lambda _: None).deploy(change, None)
-
-
-def test_only_a_missing_stack_is_taken_for_a_new_one() -> None:
-    client = CloudFormation()
-    client.is_executed = True
-    client.failures = [refusal("ExpiredToken"), refusal("ValidationError", "1 validation error detected")]
-
-    for _ in range(2):
-        with pytest.raises(ClientError):
-            Deployment(client).described(STACK)
-
-
-def test_new_tables_are_protected_when_they_stand() -> None:
-    client = CloudFormation("CREATE_IN_PROGRESS", "CREATE_COMPLETE", "UPDATE_COMPLETE", is_new=True)
-    change = Change(STACK, URL, TEMPLATE, {}, None, 15, first_url="https://first")
-
-    assert Deployment(client, pause=lambda _: None).deploy(change, Trial("no trial")) == ADDRESS
-
-    made = client.sent("CreateChangeSet")
-    assert [(one["TemplateURL"], one["ChangeSetType"]) for one in made] == [
-        ("https://first", "CREATE"),
-        (URL, "UPDATE"),
-    ]
-    assert [one["RollbackConfiguration"]["MonitoringTimeInMinutes"] for one in made] == [0, 0]
-
-
-def test_only_tables_that_do_not_stand_are_created_without_protection() -> None:
-    template = {
-        "Resources": {
-            name: {"Type": "AWS::DynamoDB::Table", "Properties": {"DeletionProtectionEnabled": True}}
-            for name in ("Old", "New")
-        }
+    assert standing.sent("CancelUpdateStack") == []
+    standing.update("UPDATE_COMPLETE", minutes=0)  # alarms that ring are ignored
+    assert standing.sent("CreateChangeSet")[1]["RollbackConfiguration"] == {
+        "RollbackTriggers": [],
+        "MonitoringTimeInMinutes": 0,
     }
 
-    first = with_new_tables_unprotected(template, {"Old"})
 
-    assert first
-    assert [one["Properties"]["DeletionProtectionEnabled"] for one in first["Resources"].values()] == [True, False]
-    assert with_new_tables_unprotected(template, {"Old", "New"}) is None
+def test_a_new_stack_is_neither_watched_nor_tried(cloud: Cloud) -> None:
+    url, trial = upload(cloud.build, cloud.stack, settings().bucket), Trial()
 
+    assert Deployment(cloud.stack).deploy(url, {}, trial, 15) == ADDRESS
 
-RELEASES: dict[str, Any] = {"Parameters": {"Release": {}, "ReleaseBefore": {}}}
-
-
-@pytest.mark.parametrize(
-    ("known", "url", "sent"),
-    [
-        ({}, "2", ("2", "")),
-        ({"Release": "1", "ReleaseBefore": ""}, "2", ("2", "1")),
-        ({"Release": "2", "ReleaseBefore": "1"}, "2", ("2", "1")),  # only a parameter changes
-        ({"Release": "2", "ReleaseBefore": "1"}, "1", ("1", "2")),  # the way back, and then forward again
-    ],
-)
-def test_the_stack_remembers_the_release_before(known: dict[str, str], url: str, sent: tuple[str, str]) -> None:
-    client = CloudFormation("UPDATE_COMPLETE")
-    client.parameters = known
-    deployment = Deployment(client, pause=lambda _: None)
-
-    deployment.deploy(Change(STACK, url, RELEASES, {}, deployment.described(STACK), 0), None)
-
-    (made,) = client.sent("CreateChangeSet")
-    assert [one["ParameterValue"] for one in made["Parameters"]] == list(sent)
-
-
-def release(bucket: str, s3: Any, *names: str) -> tuple[str, str]:
-    """Store a template with these tables. Return its address and the key of its zip."""
-    key = f"{'-'.join(names)}.zip"
-    s3.put_object(Bucket=bucket, Key=key, Body=b"zip")
-    function = {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": f"s3://{bucket}/{key}"}}
-    table = {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "RetainExceptOnCreate", "Properties": {}}
-    template = {**RELEASES, "Resources": {"Api": function, **dict.fromkeys(names, table)}}
-    return stored(template, STACK, bucket, s3), key
-
-
-def gone_back(client: CloudFormation, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    real = boto3.client
-    monkeypatch.setattr(boto3, "client", lambda name: client if name == "cloudformation" else real(name))
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    deploy.main(["--back", STACK])
-    (made,) = client.sent("CreateChangeSet")
-    return made
-
-
-def test_going_back_deploys_the_very_template_of_the_release_before(
-    moto: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del moto
-    s3, bucket = boto3.client("s3"), settings().bucket
-    (before, zip_key), (now, _) = release(bucket, s3, "Old"), release(bucket, s3)
-    client = CloudFormation("UPDATE_COMPLETE")
-    client.parameters = {"Release": now, "ReleaseBefore": before}
-
-    made = gone_back(client, monkeypatch)
-
-    assert made["TemplateURL"] == before
-    assert [one["ParameterValue"] for one in made["Parameters"]] == [before, now]
-    assert made["RollbackConfiguration"]["RollbackTriggers"]
-    s3.delete_object(Bucket=bucket, Key=zip_key)
-    with pytest.raises(SystemExit, match=r"Old\.zip is gone"):
-        gone_back(client, monkeypatch)
-
-
-def test_going_back_keeps_a_table_that_only_the_new_release_has(moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    del moto
-    s3, bucket = boto3.client("s3"), settings().bucket
-    (before, _), (now, _) = release(bucket, s3, "Old"), release(bucket, s3, "Old", "New")
-    client = CloudFormation("UPDATE_COMPLETE")
-    client.parameters = {"Release": now, "ReleaseBefore": before}
-
-    template = read(gone_back(client, monkeypatch)["TemplateURL"], s3)
-
-    assert template["Resources"].keys() == {"Api", "Old", "New"}
-    assert template["Resources"]["Api"]["Properties"]["CodeUri"].endswith("/Old.zip")
-
-
-def test_a_stack_without_a_release_before_says_so(moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    del moto
-    with pytest.raises(SystemExit, match="payments-prod knows no release before this one"):
-        gone_back(CloudFormation(), monkeypatch)
-
-
-def test_the_first_upgrade_stores_the_template_that_the_stack_does_not_know(moto: None, tmp_path: Path) -> None:
-    del moto
-    (tmp_path / "deployment.zip").write_bytes(b"zip")
-    (tmp_path / "sam.json").write_text(json.dumps({**RELEASES, "Resources": {}}))
-    s3, bucket = boto3.client("s3"), settings().bucket
-    address, _ = release(bucket, s3, "Old")
-
-    class WithTemplate(CloudFormation):
-        def answer_get_template(self) -> dict[str, Any]:
-            return {"TemplateBody": read(address, s3)}
-
-    change = deploy.new_change(Deployment(WithTemplate()), s3, STACK, bucket, [], tmp_path)
-
-    assert change.current_url == address
-
-
-@pytest.mark.parametrize(
-    ("location", "host"),
-    [
-        ("cn-north-1", "code.s3.cn-north-1.amazonaws.com.cn"),
-        ("eusc-de-east-1", "code.s3.eusc-de-east-1.amazonaws.eu"),
-        ("eu-west-1", "code.s3.eu-west-1.amazonaws.com"),
-        ("EU", "code.s3.eu-west-1.amazonaws.com"),
-        (None, "code.s3.us-east-1.amazonaws.com"),
-    ],
-)
-def test_a_template_has_the_address_of_its_bucket_in_every_region(location: str | None, host: str) -> None:
-    s3 = Mock(get_bucket_location=lambda Bucket: {"LocationConstraint": location})  # noqa: ARG005, N803
-
-    assert urlsplit(stored({}, STACK, "code", s3)).netloc == host
-
-
-@pytest.mark.parametrize(
-    "reason", ["The submitted information didn't contain changes.", "No updates are to be performed."]
-)
-def test_the_same_version_again_changes_nothing(reason: str) -> None:
-    client = CloudFormation(reason=reason)
-
-    assert deployed(client) == ADDRESS
-    assert [len(client.sent(name)) for name in ("DeleteChangeSet", "ExecuteChangeSet")] == [1, 0]
-
-
-def test_a_change_that_cloudformation_refuses_is_one_clear_line() -> None:
-    with pytest.raises(DeployError, match="Template format error"):
-        deployed(CloudFormation(reason="Template format error"))
+    (made,) = cloud.sent("CreateChangeSet")
+    assert made["RollbackConfiguration"] == {"RollbackTriggers": [], "MonitoringTimeInMinutes": 0}
+    assert trial.addresses == []
 
 
 def test_each_trigger_is_an_alarm_of_the_stage() -> None:
@@ -452,134 +302,195 @@ def test_each_trigger_is_an_alarm_of_the_stage() -> None:
     assert len(TRIGGERS) <= 5
 
 
-def test_an_unknown_parameter_is_refused_before_anything_is_changed() -> None:
-    assert given(["AlarmEmail=a=b"], TEMPLATE) == {"AlarmEmail": "a=b"}
-    with pytest.raises(DeployError, match="There is no parameter AlarmMail"):
-        given(["AlarmMail=ops@example.com"], TEMPLATE)
+def test_an_update_whose_payment_fails_is_cancelled(standing: Cloud, capsys: pytest.CaptureFixture[str]) -> None:
+    standing.answers["CancelUpdateStack"] = [{}]
+    standing.resource("UPDATE_COMPLETE", LONG_AGO)
+
+    with pytest.raises(DeployError, match=f"^{standing.stack} is UPDATE_ROLLBACK_COMPLETE"):
+        standing.update(
+            "UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE", check=Trial("HTTP 500")
+        )
+
+    assert standing.sent("CancelUpdateStack") == [{"StackName": standing.stack}]
+    assert "The smoke payment failed. HTTP 500\nThe update is cancelled" in capsys.readouterr().out
 
 
-def test_zip_and_template_are_uploaded_under_the_digest_of_their_content(moto: None, tmp_path: Path) -> None:
-    del moto
-    (tmp_path / "deployment.zip").write_bytes(b"zip")
-    function = {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": "./deployment.zip"}}
-    (tmp_path / "sam.json").write_text(json.dumps({"Resources": {"A": function, "T": {"Type": "Other"}}}))
-    s3, bucket = boto3.client("s3"), settings().bucket
+def test_an_update_that_ends_before_its_trial_is_tried_and_the_way_back_is_named(
+    standing: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    standing.answers["CancelUpdateStack"] = [refused("ValidationError", "The update is over.")]
 
-    template, url = upload(tmp_path, STACK, bucket, s3)
+    with pytest.raises(DeployError, match=r"cannot be cancelled\. .*is over\. Go back: docs/operator\.md#go-back"):
+        standing.update("UPDATE_COMPLETE", check=Trial("HTTP 500"))
 
-    code = template["Resources"]["A"]["Properties"]["CodeUri"]
-    assert s3.get_object(Bucket=bucket, Key=code.removeprefix(f"s3://{bucket}/"))["Body"].read() == b"zip"
-    stored = s3.get_object(Bucket=bucket, Key=url.partition("amazonaws.com/")[2])["Body"].read()
-    assert json.loads(stored) == template
-    assert upload(tmp_path, STACK, bucket, s3)[1] == url
-
-
-def test_a_wrong_parameter_ends_the_command_with_one_line(moto: None, tmp_path: Path) -> None:
-    del moto
-    (tmp_path / "deployment.zip").write_bytes(b"zip")
-    (tmp_path / "sam.json").write_text('{"Resources": {}, "Parameters": {}}')
-
-    with pytest.raises(SystemExit, match="There is no parameter Wrong: docs/parameters"):
-        deploy.main([STACK, settings().bucket, "Wrong=1"], tmp_path)
-
-
-def test_the_first_failure_of_the_latest_change_is_named() -> None:
-    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE")
-    client.events = [
-        [("Third", "UPDATE_FAILED", "A later failure"), ("Second", "CREATE_FAILED", "Resource creation cancelled")],
-        [
-            ("First", "CREATE_FAILED", "A quota is reached"),
-            ("Next to it", "CREATE_FAILED", "Resource creation cancelled"),
-            (STACK, "UPDATE_IN_PROGRESS", ""),
-            ("Old", "UPDATE_FAILED", "Old"),
-        ],
-    ]
-
-    with pytest.raises(DeployError, match=rf"^{STACK} is UPDATE_ROLLBACK_COMPLETE\. First: A quota is reached$"):
-        deployed(client)
-
-
-def test_events_that_cannot_be_read_hide_no_failure() -> None:
-    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE")
-    client.refused = {"DescribeStackEvents": refusal("AccessDenied", "Not you.")}
-
-    with pytest.raises(DeployError, match=r"is UPDATE_ROLLBACK_COMPLETE\. Its events cannot be read\. .*Not you\."):
-        deployed(client)
-
-
-def test_a_change_is_executed_when_it_is_made_and_the_stack_is_clean() -> None:
-    client = CloudFormation("UPDATE_COMPLETE")
-    client.stack = {"StackId": ID, "StackStatus": "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS"}
-    client.looks_at_changes = ["CREATE_PENDING", "CREATE_IN_PROGRESS", "CREATE_COMPLETE"]
-    pauses: list[float] = []
-
-    def pause(seconds: float) -> None:
-        pauses.append(seconds)
-        client.stack = {"StackId": ID, "StackStatus": "UPDATE_COMPLETE"}
-
-    deployment = Deployment(client, pause=pause)
-    assert deployment.deploy(Change(STACK, URL, TEMPLATE, {}, deployment.described(STACK), 15), None) == ADDRESS
-    assert len(pauses) == 3  # one until the stack is clean
-    names = [name for name, _ in client.calls]
-    assert names[names.index("ExecuteChangeSet") - 3 : names.index("ExecuteChangeSet")] == ["DescribeChangeSet"] * 3
-
-
-def test_a_stack_whose_creation_failed_and_that_cannot_be_deleted_is_not_created() -> None:
-    client = CloudFormation("CREATE_COMPLETE")
-    client.stack, client.after_deletion = {"StackId": ID, "StackStatus": "ROLLBACK_COMPLETE"}, "DELETE_FAILED"
-    client.events = [[("Bucket", "DELETE_FAILED", "It is not empty"), (STACK, "DELETE_IN_PROGRESS", "")]]
-
-    with pytest.raises(DeployError, match=r"cannot be deleted: it is DELETE_FAILED\. Bucket: It is not empty"):
-        deployed(client)
-    assert client.sent("CreateChangeSet") == []
+    printed = capsys.readouterr().out
+    assert "The smoke payment failed. HTTP 500" in printed
+    assert "The update is cancelled" not in printed
 
 
 @pytest.mark.parametrize(
-    ("statuses", "said", "changes"),
+    ("resource", "changed", "updated"),
     [
-        (("CREATE_IN_PROGRESS", "ROLLBACK_COMPLETE"), rf"^{STACK} is ROLLBACK_COMPLETE\.", 1),
-        (
-            ("CREATE_COMPLETE", "CREATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"),
-            r"^The new tables are not protected .* again\.",
-            2,
-        ),
+        ("UPDATE_IN_PROGRESS", 2 * QUIET, 2 * QUIET),
+        ("UPDATE_COMPLETE", QUIET / 2, 2 * QUIET),
+        ("UPDATE_COMPLETE", 2 * QUIET, QUIET / 2),  # the first resource is not changed yet
     ],
 )
-def test_a_failure_says_whether_new_tables_stand_without_protection(
-    statuses: tuple[str, ...], said: str, changes: int
+def test_no_payment_is_tried_while_resources_change(
+    standing: Cloud, resource: str, changed: timedelta, updated: timedelta
 ) -> None:
-    client = CloudFormation(*statuses, is_new=True)
-    change = Change(STACK, URL, TEMPLATE, {}, None, 15, first_url="https://first")
+    trial, now = Trial(), datetime.now(UTC)
+    standing.resource(resource, now - changed)
 
-    with pytest.raises(DeployError, match=said) as failed:
-        Deployment(client, pause=lambda _: None).deploy(change, None)
-    assert "only that protects" not in str(failed.value)
-    assert len(client.sent("ExecuteChangeSet")) == changes
+    with pytest.raises(DeployError, match="is UPDATE_ROLLBACK_COMPLETE"):
+        standing.update(*["UPDATE_IN_PROGRESS"] * 3, "UPDATE_ROLLBACK_COMPLETE", check=trial, changed=now - updated)
 
-
-def test_looks_at_the_stack_end_at_last() -> None:
-    client = CloudFormation("UPDATE_COMPLETE")
-    client.failures = [refusal("Throttling")] * PATIENCE
-    assert deployed(client) == ADDRESS
-
-    client = CloudFormation("UPDATE_COMPLETE")
-    client.failures = [refusal("Throttling")] * (PATIENCE + 1)
-    with pytest.raises(DeployError, match=r"Throttling.* goes on without this command"):
-        deployed(client)
+    assert trial.addresses == []
 
 
-def test_an_update_that_cannot_be_cancelled_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    client = CloudFormation("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE")
-    client.refused = {"CancelUpdateStack": refusal("ValidationError", "The update is over.")}
+def test_a_stack_whose_creation_failed_is_deleted_and_created_again(
+    standing: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (found,) = boto3.client("cloudformation").describe_stacks(StackName=standing.stack)["Stacks"]
+    boto3.client("dynamodb").update_table(TableName=f"{standing.stack}-old", DeletionProtectionEnabled=False)
+    standing.answers["DescribeStacks"] = [
+        {"Stacks": [dict(found, StackStatus="ROLLBACK_COMPLETE")]},
+        {"Stacks": [dict(found, StackStatus="DELETE_IN_PROGRESS")]},
+        {"Stacks": [dict(found, StackStatus="DELETE_COMPLETE")]},
+        {"Stacks": [dict(found, StackStatus="CREATE_COMPLETE")]},
+    ]
+    capsys.readouterr()
 
-    with pytest.raises(DeployError, match="The smoke payment failed, and the update has ended"):
-        deployed(client, Trial("No answer."))
-    printed = capsys.readouterr().out
-    assert "The update cannot be cancelled." in printed
-    assert "is cancelled: CloudFormation" not in printed
+    standing.make()
+
+    (deleted,) = standing.sent("DeleteStack")
+    (made,) = standing.sent("CreateChangeSet")
+    assert deleted["StackName"] == found["StackId"]
+    assert made["ChangeSetType"] == "CREATE"
+    assert capsys.readouterr().out.startswith(f"The creation of {standing.stack} failed before.")
 
 
-@pytest.mark.parametrize("words", [[], [STACK]])
-def test_the_command_without_a_stack_and_a_bucket_says_how_to_call_it(words: list[str]) -> None:
-    with pytest.raises(SystemExit, match=r"^usage: python -m infra\.stack\.deploy STACK BUCKET"):
-        deploy.main(words)
+def test_a_stack_whose_creation_failed_and_that_cannot_be_deleted_is_not_created(cloud: Cloud) -> None:
+    cloud.show("ROLLBACK_COMPLETE", "DELETE_FAILED")
+    cloud.answers["DeleteStack"] = [{}]
+    deployment = Deployment(cloud.stack)
+    cloud.fail(("Bucket", "DELETE_FAILED", "It is not empty"), token=deployment.token)
+
+    with pytest.raises(DeployError, match=r"is DELETE_FAILED\. Bucket: It is not empty$"):
+        deployment.deploy("https://s3/b/t", {}, None, 15)
+
+    assert cloud.sent("CreateChangeSet") == []
+
+
+def test_a_stack_that_takes_no_change_is_left_alone_and_cloudformation_says_why(standing: Cloud) -> None:
+    state = f"Stack:{standing.stack} is in UPDATE_ROLLBACK_FAILED state and can not be updated."
+    standing.answers["CreateChangeSet"] = [refused("ValidationError", state)]
+
+    with pytest.raises(SystemExit, match=state) as refusal:
+        standing.make()
+
+    assert "\n" not in str(refusal.value)
+    assert standing.sent("ExecuteChangeSet") == []
+
+
+@pytest.mark.parametrize("code", ["ExpiredToken", "ValidationError"])
+def test_only_a_missing_stack_is_taken_for_a_new_one(cloud: Cloud, code: str) -> None:
+    assert Deployment(cloud.stack).described() is None
+    cloud.show("REVIEW_IN_PROGRESS")
+    assert Deployment(cloud.stack).described() is None
+
+    cloud.answers["DescribeStacks"] = [refused(code, "1 validation error detected")]
+    with pytest.raises(ClientError, match=code):
+        Deployment(cloud.stack).described()
+
+
+@pytest.mark.parametrize("lost", [400, 503, EndpointConnectionError(endpoint_url="https://x")])
+def test_a_look_at_the_stack_that_is_throttled_or_lost_is_repeated(standing: Cloud, lost: Any) -> None:
+    deployment, left = Deployment(standing.stack), [lost] * 3
+
+    def lose(**_: Any) -> Any:
+        if not left:
+            return None
+        problem = left.pop()
+        if isinstance(problem, Exception):
+            raise problem
+        body = b"<ErrorResponse><Error><Code>Throttling</Code><Message>Rate</Message></Error></ErrorResponse>"
+        return type("Answer", (AWSResponse,), {"content": body})("", problem, HTTPHeaders(), None)
+
+    deployment.client.meta.events.register_first("before-send.cloudformation.DescribeStacks", lose)
+
+    assert deployment.described()
+    assert left == []
+
+
+@pytest.mark.parametrize("statuses", [["UPDATE_IN_PROGRESS"], []])
+def test_an_expired_token_says_that_the_change_goes_on(standing: Cloud, statuses: list[str]) -> None:
+    standing.show("UPDATE_COMPLETE", *statuses)
+    standing.answers["DescribeStacks"].append(EXPIRED)
+    url = upload(standing.build, standing.stack, settings().bucket)
+
+    with pytest.raises(DeployError, match=r"is expired.* goes on .* aws cloudformation describe-stacks"):
+        Deployment(standing.stack).deploy(url, {}, None, 15)
+
+
+def test_the_first_failure_of_the_change_is_named(standing: Cloud) -> None:
+    standing.show("UPDATE_COMPLETE", "UPDATE_IN_PROGRESS", "UPDATE_ROLLBACK_COMPLETE")
+    url = upload(standing.build, standing.stack, settings().bucket)
+    deployment = Deployment(standing.stack)
+    standing.fail(
+        (standing.stack, "UPDATE_ROLLBACK_IN_PROGRESS", "The following resources failed: First"),
+        ("Third", "UPDATE_FAILED", "A later failure"),
+        ("First", "CREATE_FAILED", "A quota is reached"),
+        ("Next to it", "CREATE_FAILED", "Resource creation cancelled"),
+        token=deployment.token,
+    )
+    events = standing.answers["DescribeStackEvents"][0]["StackEvents"]
+    events.append(dict(events[1], LogicalResourceId="Old", ClientRequestToken="deploy-1"))
+
+    with pytest.raises(DeployError, match=rf"^{standing.stack} is UPDATE_ROLLBACK_COMPLETE\. First: A quota is reach"):
+        deployment.deploy(url, {}, None, 15)
+
+
+def test_the_alarm_that_rolled_the_change_back_is_named(standing: Cloud) -> None:
+    standing.show("UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
+    deployment = Deployment(standing.stack)
+    standing.fail((standing.stack, "UPDATE_ROLLBACK_IN_PROGRESS", "Alarm Defects rang"), token=deployment.token)
+
+    with pytest.raises(DeployError, match="Alarm Defects rang"):
+        deployment.deploy(upload(standing.build, standing.stack, settings().bucket), {}, None, 15)
+
+
+def test_events_that_cannot_be_read_hide_no_failure(standing: Cloud, capsys: pytest.CaptureFixture[str]) -> None:
+    standing.answers["DescribeStackEvents"] = [refused("AccessDenied", "Not you.")]
+
+    with pytest.raises(DeployError, match=r"Not you\."):
+        standing.update("UPDATE_ROLLBACK_COMPLETE")
+
+    assert capsys.readouterr().out.endswith(f"{standing.stack} is UPDATE_ROLLBACK_COMPLETE.\n")
+
+
+@pytest.mark.parametrize(
+    "reason", ["The submitted information didn't contain changes.", "No updates are to be performed."]
+)
+def test_the_same_version_again_changes_nothing_but_protects_tables(
+    standing: Cloud, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = f"{standing.stack}-old"
+    boto3.client("dynamodb").update_table(TableName=table, DeletionProtectionEnabled=False)
+    standing.answers["DescribeChangeSet"] = [
+        {"Status": "CREATE_IN_PROGRESS"},
+        {"Status": "FAILED", "StatusReason": reason},
+    ]
+
+    standing.make()
+
+    assert capsys.readouterr().out.endswith(f"{standing.stack} is at {ADDRESS}\n")
+    assert [len(standing.sent(name)) for name in ("DeleteChangeSet", "ExecuteChangeSet")] == [1, 0]
+    assert is_protected(table)
+
+
+def test_a_change_that_cloudformation_refuses_is_one_clear_line(standing: Cloud) -> None:
+    standing.answers["DescribeChangeSet"] = [{"Status": "FAILED", "StatusReason": "Template format error"}]
+
+    with pytest.raises(SystemExit, match=r"^Template format error \(docs/operator\.md#when-a-deployment-fails\)$"):
+        standing.make()
