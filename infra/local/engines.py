@@ -5,6 +5,7 @@ calls. A test can choose.
 """
 
 import contextlib
+import copy
 import json
 import os
 import shutil
@@ -26,7 +27,6 @@ from moto.core.model_instances import model_data
 
 from chalicelib import outside
 from chalicelib.services import lane_runner
-from infra.local import moto_speed
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
@@ -76,7 +76,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
         # Never use the developer's own profile, session token or endpoint.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
             os.environ.pop(name, None)
-        with mock, moto_speed.patched(), _moved_label_counts():
+        with mock, transactions_without_copies(), _moved_label_counts():
             _stop_tracking_items()
             _create_resources()
             outside.forget()
@@ -100,8 +100,51 @@ def _moved_label_counts() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def transactions_without_copies() -> Iterator[None]:
+    """Let a transaction of moto copy the items that it reads, and not all items of its tables, until the block ends.
+
+    moto copies the tables in case the transaction fails. With 2,000 payments, one more then takes 1,200 ms of the
+    processor, and 40 ms with this patch. The caller holds moto's lock, so no other call sees the tables meanwhile.
+    """
+    models = import_module("moto.dynamodb.models")
+    table = import_module("moto.dynamodb.models.table").Table
+    read, carry_out = table.get_item, models.DynamoDBBackend.transact_write_items
+
+    def read_copy(self: Any, hash_key: Any, range_key: Any = None, *projection: Any) -> Any:
+        """Put a copy of the item in its place, and return it: moto changes this one."""
+        found = copy.deepcopy(read(self, hash_key, range_key, *projection))
+        if found is not None:
+            place, key = (self.items[hash_key], range_key) if range_key else (self.items, hash_key)
+            place[key] = found
+        return found
+
+    def transact(self: Any, transact_items: list[Any]) -> None:
+        with (
+            patch.object(table, "__deepcopy__", _with_the_same_items, create=True),
+            patch.object(table, "get_item", read_copy),
+        ):
+            carry_out(self, transact_items)
+
+    with patch.object(models.DynamoDBBackend, "transact_write_items", transact):
+        yield
+
+
+def _with_the_same_items(table: Any, _: dict[int, Any]) -> Any:
+    """Return a copy of a table of moto, which holds the same items and records of its stream."""
+    copied = copy.copy(table)
+    copied.items = copy.copy(table.items)
+    if table.has_range_key:
+        copied.items.update({key: dict(found) for key, found in table.items.items()})
+    if table.stream_shard is not None:
+        copied.stream_shard = copy.copy(table.stream_shard)
+        copied.stream_shard.table = copied
+        copied.stream_shard.items = list(table.stream_shard.items)
+    return copied
+
+
 def _stop_tracking_items() -> None:
-    """Stop moto from tracking every item: each transaction copies the tables, and the copies would fill the memory."""
+    """Stop moto from tracking every item: transactions copy items, and the copies would fill the memory."""
     import_module("moto.dynamodb.models")  # moto imports them at the first call
     for model in model_data["dynamodb"].values():
         model.instances_tracked = deque(maxlen=0)  # type: ignore[attr-defined]
