@@ -9,10 +9,25 @@ from typing import TYPE_CHECKING
 from chalicelib.web import MEGABYTE, Deferred, Endpoint
 
 if TYPE_CHECKING:
-    from chalicelib.routes import accounts, drawers, history, management, pages, payments, terminals, webhooks
+    from chalicelib.routes import (
+        accounts,
+        drawers,
+        history,
+        management,
+        pages,
+        payments,
+        prepare,
+        receipts,
+        reversals,
+        terminals,
+        webhooks,
+    )
 else:
-    NOUNS = ("accounts", "drawers", "history", "management", "pages", "payments", "terminals", "webhooks")
-    accounts, drawers, history, management, pages, payments, terminals, webhooks = (
+    NOUNS = (
+        *("accounts", "drawers", "history", "management", "pages", "payments", "prepare", "receipts", "reversals"),
+        *("terminals", "webhooks"),
+    )
+    accounts, drawers, history, management, pages, payments, prepare, receipts, reversals, terminals, webhooks = (
         Deferred(f"chalicelib.routes.{noun}") for noun in NOUNS
     )
 
@@ -48,16 +63,16 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/terminal/create", terminals.create),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/terminal/list", terminals.list_page),
     Endpoint("POST", "/api/v1/payment/submit", payments.submit, max_bytes=WITH_FILES),
-    Endpoint("POST", "/api/v1/payment/prepare", payments.prepare),
+    Endpoint("POST", "/api/v1/payment/prepare", prepare.prepare),
     Endpoint("GET", "/api/v1/payment/{tranId}", payments.get),
-    Endpoint("GET", "/api/v1/payment/receipt/{tranId}", payments.receipt),
-    Endpoint("POST", "/api/v1/payment/receipt/{tranId}", payments.send_receipt),
+    Endpoint("GET", "/api/v1/payment/receipt/{tranId}", receipts.get),
+    Endpoint("POST", "/api/v1/payment/receipt/{tranId}", receipts.send),
     Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", payments.status_public, public=True),
     Endpoint("POST", "/api/v1/payment/listHistoryEx", history.list_history),
     Endpoint("POST", "/api/v1/payment/listByDaysEx", history.list_by_days),
     Endpoint("POST", "/api/v1/report/export", history.export),
-    Endpoint("POST", "/api/v1/payment/reverse", payments.reverse),
-    Endpoint("POST", "/api/v1/payment/reversecnp", payments.reverse_cnp),
+    Endpoint("POST", "/api/v1/payment/reverse", reversals.reverse),
+    Endpoint("POST", "/api/v1/payment/reversecnp", reversals.reverse_cnp),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", accounts.list_cards),
     Endpoint("POST", "/api/v1/report/takings", history.takings),
     Endpoint("POST", "/api/v1/report/drawer", drawers.report),

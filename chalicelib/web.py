@@ -17,10 +17,10 @@ from chalicelib.authorizer import authorizer, verified_now
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, envelope, invalid
+from chalicelib.errors import ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
-from chalicelib.schemas.base import Answer, from_query, merge_inputs, request_or_part, spelling_sent
+from chalicelib.schemas.base import Answer, Headers, from_query, merge_inputs, request_or_part, spelling_sent
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
@@ -93,22 +93,6 @@ JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store",
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
-
-
-MAX_KEY = 255  # characters
-
-
-class Headers(dict[str, str]):
-    """The request's headers in lower case, for functions that need them."""
-
-    @property
-    def idempotency_key(self) -> str | None:
-        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters."""
-        key = self.get("idempotency-key", "").strip()
-        if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
-            message = f"1 to {MAX_KEY} printable characters (ASCII) are expected."
-            raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
-        return key or None
 
 
 class RequestPath(str):

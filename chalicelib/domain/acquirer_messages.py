@@ -17,9 +17,7 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
 )
 from chalicelib.domain.business_days import to_local
-from chalicelib.domain.card import CardData
-from chalicelib.domain.reversal import ReversalOrder
-from chalicelib.domain.reversibility import CANCELS, reading_type
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnapshot, Transaction
 
@@ -80,20 +78,15 @@ def message_of(transaction: Transaction) -> Message | None:
     return None if facts is None else _message(transaction, facts, facts.trace)
 
 
-def reversal_request(
-    reversal: Transaction, order: ReversalOrder | None = None, card: CardData | None = None, *, is_repeat: bool
-) -> ReversalRequest:
-    """Return the request for a reversal that a till requested. Only its first request has the order and the card."""
+def reversal_request(reversal: Transaction, *, is_repeat: bool) -> ReversalRequest:
+    """Return the request for a reversal that a till requested, without the card and the till's own fields."""
     facts = reversal.host
     return ReversalRequest(
         reversal.id,
         reversal.original.id or "",
         reversal.amount_minor,
         reversal.currency,
-        card=card,
-        input_type=reading_type(order.input_type if order else None, reversal.input_type),
-        external_terminal_id=order.external_terminal_id if order else None,
-        additional_fields=order.additional_fields if order else None,
+        input_type=reversal.input_type,
         kind=ReversalKind.CANCEL if reversal.original.mode in CANCELS else ReversalKind.RETURN,
         message=message_of(reversal),
         original_trace=facts.original if facts else None,

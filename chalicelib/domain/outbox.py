@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.printed_text import one_line
+from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
 WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
@@ -94,6 +95,30 @@ def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: dat
     )
     subject = f"Webhook {webhook_id} fails"
     return Outbox(entry_id, NOTICE, merchant.id, (merchant.manager.email,), EMAIL, now, subject=subject, text=text)
+
+
+def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:
+    """Return the receipts to store with the transaction (`store.outbox.put`).
+
+    Return none for a declined or pending one. `occasion` names a further receipt: a transaction has one per occasion.
+    """
+    wanted = transaction.receipt.to_send
+    if wanted is None or not transaction.moved_money:
+        return []
+    return [
+        Outbox(
+            id=".".join(filter(None, (transaction.id, occasion, channel))),
+            kind=RECEIPT,
+            client_id=transaction.client_id,
+            to=to,
+            channel=channel,
+            created_at=now,
+            transaction_id=transaction.id,
+            retries=RETRIES if wanted.retries is None else wanted.retries,
+        )
+        for channel, to in ((EMAIL, wanted.emails), (SMS, wanted.phones))
+        if to
+    ]
 
 
 def held_for_stream(entry: Outbox) -> Outbox:

@@ -454,6 +454,11 @@ class Transaction(Record):
         return not self.is_reversal and self.phase in MONEY_TAKEN
 
     @property
+    def moved_money(self) -> bool:
+        """Return whether it took money or gave it back: only then it has a receipt."""
+        return self.took_money or self.phase is Phase.REVERSAL_APPROVED
+
+    @property
     def shown(self) -> Shown:
         """Return how its phase is shown. A payment that is reversed in full has its own State and Status.
 

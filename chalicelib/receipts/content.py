@@ -10,7 +10,7 @@ from pathlib import Path
 from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
 from chalicelib.domain.kinds import KINDS, InputType, language_of, name_in
-from chalicelib.domain.phases import MONEY_TAKEN, Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.taxes import TaxAmount
@@ -43,7 +43,6 @@ def time(at: datetime, zone_hours: int, words: Words) -> str:
     return words["time"].format(day=at.day, month=month, year=at.year, clock=f"{at:%H:%M}", zone=f"{zone_hours:+d}")
 
 
-WITH_RECEIPT = MONEY_TAKEN | {Phase.REVERSAL_APPROVED}  # in these phases money moved
 Fact = tuple[str, str]
 
 
@@ -71,11 +70,6 @@ class Receipt(Record):
     taxes: tuple[Fact, ...]  # the name and rate of each tax, and its amounts
     payment: tuple[Fact, ...]
     notes: tuple[str, ...]
-
-
-def has_receipt(transaction: Transaction) -> bool:
-    """Return whether money moved. A declined or pending transaction has no receipt."""
-    return transaction.phase in WITH_RECEIPT
 
 
 def receipt_of(transaction: Transaction) -> Receipt:

@@ -4,11 +4,10 @@ from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
-from chalicelib.schemas.base import Answer, views_of
+from chalicelib.schemas.base import Answer, Headers, views_of
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
 from chalicelib.services import account_configuration, linked_cards, sessions
-from chalicelib.web import Headers
 
 
 def session(body: SignIn, source: Source, headers: Headers) -> SessionAnswer:

@@ -11,11 +11,11 @@ from pathlib import Path
 from chalicelib import pages
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.base import Answer
+from chalicelib.schemas.base import Answer, Headers
 from chalicelib.schemas.request_context import HealthQuery
 from chalicelib.services import authentication
 from chalicelib.services.health import check_store
-from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
+from chalicelib.web import FOR_A_YEAR, Document, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
 EXPLORER = "openapi-explorer@2.4.820"  # the package of the renderer

@@ -451,6 +451,22 @@ def models_of(model: type[Request]) -> Iterator[type[Request]]:
         yield from models_of(child)
 
 
+MAX_KEY = 255  # characters
+
+
+class Headers(dict[str, str]):
+    """The request's headers in lower case, for functions that need them."""
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters."""
+        key = self.get("idempotency-key", "").strip()
+        if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
+            message = f"1 to {MAX_KEY} printable characters (ASCII) are expected."
+            raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
+        return key or None
+
+
 class Answer(BaseModel):
     """An answer: the envelope, and the operation's own fields."""
 

@@ -11,7 +11,6 @@ from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
-from chalicelib.domain.reversal_card import SentCard, sent_card
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import Identifier, Request, RuledRequest, SecretText, Text, validated
@@ -118,9 +117,3 @@ def _read(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Fin
     data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
     found, findings = card.read(input_type, data)
     return found, check_input_mode(sent.card_input_mode, BY_DATA) + findings
-
-
-def reversal_card(sent: Card) -> SentCard | None:
-    """Return the card of a reversal; None if the till sent only placeholders."""
-    data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
-    return sent_card(data, sent.card_input_mode, sent.linked_card_id)

@@ -1,4 +1,4 @@
-"""The requests to take and to prepare a payment, with purchases and receipt, and their answers."""
+"""The request to take a payment, with purchases and receipt, and its answer."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -9,7 +9,6 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainValidator,
-    SkipValidation,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -22,7 +21,6 @@ from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import DEFAULT_GUID, GUID_PATTERN
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, InputType
 from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
-from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder, above_purchases, wrong_acquirer, wrong_cash
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import (
@@ -34,24 +32,21 @@ from chalicelib.domain.transaction import (
     is_shown,
     reads_like_own_number,
 )
-from chalicelib.errors import WARNING, Check, ErrorCode, Finding, Validation, invalid
+from chalicelib.errors import WARNING, Check, ErrorCode, Finding, Validation
 from chalicelib.schemas.base import (
     Answer,
     Exact,
     Identifier,
     LongText,
-    Name,
     Request,
     Rule,
     RuledRequest,
     Text,
-    View,
     check_unicode,
     contradiction,
     is_mark,
     pattern,
     problem,
-    validated,
     wire_name,
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
@@ -173,55 +168,6 @@ def _located(path: str, first: str | None, more: list[str] | None) -> list[tuple
     """Return each address after its path. `path` is the first one's."""
     several = [(f"{path}s[{number}]", address) for number, address in enumerate(more or ())]
     return [(path, first or ABSENT), *several]
-
-
-class _LaterReceipt(Receipt):
-    """The addresses of a receipt that is sent later. They stand in the body itself."""
-
-    PLACE: ClassVar[str] = ""
-
-
-class SendReceipt(Context):
-    """The body of payment/receipt/{tranId}: the addresses of a receipt that is sent later, and its language.
-
-    Its addresses are read once the caller is admitted, because only the merchant tells the country of their numbers.
-    """
-
-    email: SkipValidation[OneEmail | None] = None
-    emails: SkipValidation[Emails | None] = None
-    phone: SkipValidation[OnePhone | None] = None
-    phones: SkipValidation[Phones | None] = None
-
-    def addresses_in(self, country: str) -> ReceiptAddresses:
-        """Return the addresses. A national number is one of `country` (alpha-2). Raise 202 for wrong ones and none."""
-        names = ("email", "emails", "phone", "phones")
-        sent = {wire_name(name): getattr(self, name) for name in names}
-        addresses = validated(_LaterReceipt, {**sent, "CountryCode": country}).to_domain()
-        if addresses is None:
-            raise invalid(Validation("Email", Check.REQUIRED, "An e-mail address or a telephone number is expected."))
-        return addresses
-
-
-class ReceiptQuery(Request):
-    """The query string of GET payment/receipt/{tranId}: the language of the receipt."""
-
-    lang: Text | None = None
-
-
-class ReceiptView(View):
-    """The Receipt object: the subject and both parts of the e-mail, and the SMS."""
-
-    language: str
-    subject: str
-    html: str
-    text: str
-    short_text: str
-
-
-class ReceiptAnswer(Answer):
-    """The answer of payment/receipt/{tranId}; the receipt is null when no money moved."""
-
-    receipt: ReceiptView | None = None
 
 
 MAX_FILE_MB = 3
@@ -604,25 +550,14 @@ class PaymentAnswer(PaymentFields):
     @classmethod
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
         """Return the answer to a payment. `replayed`: it is the stored result of an earlier request."""
-        fields = _fields(transaction, view, replayed=replayed)
+        fields = fields_of(transaction, view, replayed=replayed)
         code = view.result.code if view.result else None
         if transaction.card_entry.emv and code is not None and not transaction.result.emv_result:
             fields["emv_online_processing_result"] = emv.online_result(code)
         return cls(**fields)
 
 
-class ReversalAnswer(PaymentFields):
-    """The answer of a reversal; `Transaction` is the reversal itself, TransactionID the payment."""
-
-    transaction_reverse_id: str | None = None
-
-    @classmethod
-    def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
-        """Return the answer to a reversal. `replayed`: it is the stored result of an earlier request."""
-        return cls(transaction_reverse_id=transaction.id, **_fields(transaction, view, replayed=replayed))
-
-
-def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
+def fields_of(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
     """Return the common fields of both answers. `ErrorCode` shows a decline and an unknown outcome."""
     code, message = error_of(transaction)
     return {
@@ -659,70 +594,10 @@ OFFLINE_QUEUE_ID = "BasicTran.OfflineTran.OfflineQueueId"
 def _warnings(transaction: Transaction) -> list[dict[str, Any]] | None:
     """Return the warnings of an offline sale, and one for each address that gets no receipt."""
     found = [Validation(one.path, one.code, TEXTS[one.code], WARNING) for one in transaction.warnings]
-    found += _withheld(transaction.receipt.withheld)
+    found += not_sent(transaction.receipt.withheld)
     return [one.on_the_wire() for one in found] or None
 
 
-def _withheld(paths: Iterable[str]) -> list[Validation]:
+def not_sent(paths: Iterable[str]) -> list[Validation]:
+    """Return a warning for each address that gets no receipt."""
     return [Validation(path, Check.OUT_OF_RANGE, NOT_SENT, WARNING) for path in paths]
-
-
-class SendReceiptAnswer(Answer):
-    """The answer to a receipt later: a warning for each address that gets none."""
-
-    @classmethod
-    def of(cls, withheld: Iterable[str], *, replayed: bool) -> Self:
-        """Return the answer. `withheld` are paths; `replayed`: an earlier request with the same key was carried out."""
-        warnings = [one.on_the_wire() for one in _withheld(withheld)]
-        return cls(validations=warnings or None, headers={"Idempotent-Replayed": "true"} if replayed else {})
-
-
-class PrepareField(Request):
-    """A field whose value the till knows."""
-
-    name: Name
-    value: Text
-
-
-def _names_once(prepare: "PreparePayment", _: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for a name that stands twice: the partner could not know which value counts."""
-    names = [field.name for field in prepare.prepare_fields]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            yield Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
-
-
-class PreparePayment(Context, RuledRequest):
-    """The body of payment/prepare."""
-
-    RULES: ClassVar[Sequence[Rule]] = (Rule(("prepare_fields.name",), _names_once),)
-    REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.PRODUCT_NOT_FOUND: "ProductDescCode"}
-    JUDGED: ClassVar[tuple[str, ...]] = ("product_desc_code",)
-
-    prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)]
-    product_desc_code: Name
-    client_product_code: Text | None = None
-
-    def to_domain(self) -> PartnerRequest:
-        """Return the request to the product's partner."""
-        fields = tuple((field.name, field.value) for field in self.prepare_fields)
-        return PartnerRequest(self.product_desc_code, self.client_product_code, fields)
-
-
-class PreparedFieldView(View):
-    """A field that the partner filled in. Code and value are texts, as in the specification's sample."""
-
-    code: str
-    value: str
-
-
-class PrepareAnswer(PaymentFields):
-    """The answer to payment/prepare: the filled-in fields, and a payment answer's fields, all null."""
-
-    require_signature: bool | None = None  # type: ignore[assignment]  # unknown: there is no payment yet
-    prepared_fields: list[PreparedFieldView]
-
-    @classmethod
-    def of(cls, fields: tuple[PreparedField, ...]) -> Self:
-        """Return the answer with the fields that the partner filled in."""
-        return cls(prepared_fields=[PreparedFieldView(code=field.code, value=field.value) for field in fields])

@@ -1,17 +1,21 @@
-"""The request to reverse a payment."""
+"""The request to reverse a payment, and its answer."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from chalicelib.domain.card import CardInput
 from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversal_card import SentCard, sent_card
 from chalicelib.domain.reversibility import ReverseMode, known_mode
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, RuledRequest, Text, problem
-from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
-from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, Receipt
+from chalicelib.schemas.card import CARD_PATHS, Card
+from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, PaymentFields, Receipt, fields_of
 from chalicelib.schemas.request_context import Context
+from chalicelib.schemas.transaction_view import TransactionView
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,
@@ -47,6 +51,12 @@ class BasicReverseTran(Request):
     client_date_time: Text | None = None
     description: LongText | None = None
     aux_data_input: AuxDataInput | None = None
+
+
+def reversal_card(sent: Card) -> SentCard | None:
+    """Return the card of a reversal; None if the till sent only placeholders."""
+    data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
+    return sent_card(data, sent.card_input_mode, sent.linked_card_id)
 
 
 class ReversePayment(Context, RuledRequest):
@@ -105,3 +115,14 @@ class ReversePayment(Context, RuledRequest):
             latitude=place.latitude if place else None,
             longitude=place.longitude if place else None,
         )
+
+
+class ReversalAnswer(PaymentFields):
+    """The answer of a reversal; `Transaction` is the reversal itself, TransactionID the payment."""
+
+    transaction_reverse_id: str | None = None
+
+    @classmethod
+    def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
+        """Return the answer to a reversal. `replayed`: it is the stored result of an earlier request."""
+        return cls(transaction_reverse_id=transaction.id, **fields_of(transaction, view, replayed=replayed))

@@ -3,27 +3,40 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
+from typing import Protocol
 
 from chalicelib.domain import steps
 from chalicelib.domain.money import Currency
-from chalicelib.domain.payment import PaymentOrder, minor
-from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.outbox import receipts_for
+from chalicelib.domain.payment import minor
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.record import Record
 from chalicelib.schemas.payments import PictureFile
 from chalicelib.services import outcomes, pictures
-from chalicelib.services.receipts import receipts_for, within_limits
+from chalicelib.services.message_limits import within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
 from chalicelib.store.retries import retry_with
 
 
+class Order(Protocol):
+    """A requested payment or reversal."""
+
+    @property
+    def amount(self) -> Decimal | None:
+        """Return the amount that it names."""
+
+    def repeats(self, stored: Transaction, agent_id: int) -> bool:
+        """Return whether it has the content of a stored transaction of this agent."""
+
+
 class Repeatable(Record):
     """A request whose ID may be used already: its agent, and the currency that its amount would have."""
 
-    order: PaymentOrder | ReversalOrder
+    order: Order
     agent_id: int
     currency: Currency | None  # None: its agent has no terminal
 

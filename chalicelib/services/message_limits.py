@@ -8,11 +8,12 @@ from datetime import datetime
 
 from chalicelib.domain import message_limits as limits
 from chalicelib.domain.message_limits import Limit
-from chalicelib.domain.outbox import WELCOME, Outbox
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.outbox import RECEIPT, WELCOME, Outbox
+from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.log import log
+from chalicelib.phone_numbers import sms_country
 from chalicelib.settings import settings
 from chalicelib.store import message_limits as store
 from chalicelib.store import outbox as outbox_store
@@ -49,6 +50,35 @@ def admit(
 
     nothing: Mapping[Limit, int] = {}
     return retry_with(nothing, count, lambda: store.counted([*own.values(), *shared], day))
+
+
+def within_limits(  # noqa: PLR0913  each argument is needed and independent
+    content: ReceiptContent,
+    client_id: int,
+    agent_id: int,
+    now: datetime,
+    country: str | None = None,
+    *,
+    writes: Callable[[ReceiptContent], Sequence[Write]] = lambda _: (),
+) -> ReceiptContent:
+    """Return the content with only the addresses that may get a receipt of this agent, and count a message to each.
+
+    SMS go to the countries of the stage, or else to `country`, the merchant's own (alpha-2). None: an earlier receipt
+    went to the same numbers. The writes of the content are stored with the count.
+    """
+    wanted = content.to_send
+    if wanted is None:
+        return content
+    phones = wanted.phones
+    if country is not None:
+        countries = settings().sms_countries or {country}
+        phones = tuple(phone for phone in phones if sms_country(phone) in countries)
+    admitted = admit(
+        wanted.emails + phones, client_id, agent_id, now, writes=lambda some: writes(content.limited_to(some))
+    )
+    if withheld := len(wanted.all) - len(admitted):
+        log_withheld(RECEIPT, client_id, agent_id, withheld)
+    return content.limited_to(admitted)
 
 
 def store_welcomed(store_with: Callable[..., None], welcome: Outbox | None, agent_id: int) -> bool:

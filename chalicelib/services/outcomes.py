@@ -18,12 +18,12 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
     UnusableAnswerError,
 )
+from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import message_limits
 from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS, RESOLVE_SECONDS, Calls
-from chalicelib.services.receipts import receipts_for
 from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.retries import retry_with

@@ -14,6 +14,7 @@ from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import amount_in
+from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.payment import PaymentOrder, PointOfSale, with_card
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction, Warned
@@ -26,8 +27,8 @@ from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPay
 from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
+from chalicelib.services.message_limits import within_limits
 from chalicelib.services.message_numbers import identify_payment
-from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, receipt_numbers, terminals, transactions, unique_names
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import MonthNumbers

@@ -10,7 +10,7 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import partners, secrets
 from chalicelib.gateways.https import FailedError
 from chalicelib.log import log
-from chalicelib.schemas.payments import PreparePayment
+from chalicelib.schemas.prepare import PreparePayment
 from chalicelib.services.caller_check import admit
 from chalicelib.settings import Partner, settings
 

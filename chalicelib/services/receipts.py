@@ -1,26 +1,22 @@
-"""Receipts: the messages to store with a transaction or later, and the receipt that a till shows or prints."""
+"""Receipts: the receipt that a till shows or prints, and the one that is sent later than its transaction."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.kinds import language_of
-from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox, SendingRequest
+from chalicelib.domain.outbox import SendingRequest, receipts_for
 from chalicelib.domain.transaction import ReceiptAddresses, ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.gateways.secrets import pseudonym
-from chalicelib.phone_numbers import sms_country
-from chalicelib.receipts.content import has_receipt, receipt_of
+from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
-from chalicelib.schemas.payments import ReceiptView, SendReceipt
-from chalicelib.services import message_limits
+from chalicelib.schemas.receipts import ReceiptView, SendReceipt
 from chalicelib.services.caller_check import admit_to_transaction
+from chalicelib.services.message_limits import within_limits
 from chalicelib.services.pictures import signed_url
-from chalicelib.settings import settings
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Write, read
 
@@ -32,7 +28,7 @@ def get(transaction_id: str, caller: Caller, lang: str | None = None) -> Receipt
     another merchant's.
     """
     _, transaction = admit_to_transaction(caller, transaction_id)
-    if not has_receipt(transaction):
+    if not transaction.moved_money:
         return None
 
     if lang:
@@ -46,59 +42,6 @@ def get(transaction_id: str, caller: Caller, lang: str | None = None) -> Receipt
         text=as_text(receipt),
         short_text=as_sms(transaction),
     )
-
-
-def within_limits(  # noqa: PLR0913  each argument is needed and independent
-    content: ReceiptContent,
-    client_id: int,
-    agent_id: int,
-    now: datetime,
-    country: str | None = None,
-    *,
-    writes: Callable[[ReceiptContent], Sequence[Write]] = lambda _: (),
-) -> ReceiptContent:
-    """Return the content with only the addresses that may get a receipt of this agent, and count a message to each.
-
-    SMS go to the countries of the stage, or else to `country`, the merchant's own (alpha-2). None: an earlier receipt
-    went to the same numbers. The writes of the content are stored with the count.
-    """
-    wanted = content.to_send
-    if wanted is None:
-        return content
-    phones = wanted.phones
-    if country is not None:
-        countries = settings().sms_countries or {country}
-        phones = tuple(phone for phone in phones if sms_country(phone) in countries)
-    admitted = message_limits.admit(
-        wanted.emails + phones, client_id, agent_id, now, writes=lambda some: writes(content.limited_to(some))
-    )
-    if withheld := len(wanted.all) - len(admitted):
-        message_limits.log_withheld(RECEIPT, client_id, agent_id, withheld)
-    return content.limited_to(admitted)
-
-
-def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:
-    """Return the receipts to store with the transaction (`store.outbox.put`).
-
-    Return none for a declined or pending one. `occasion` names a further receipt: a transaction has one per occasion.
-    """
-    wanted = transaction.receipt.to_send
-    if wanted is None or not has_receipt(transaction):
-        return []
-    return [
-        Outbox(
-            id=".".join(filter(None, (transaction.id, occasion, channel))),
-            kind=RECEIPT,
-            client_id=transaction.client_id,
-            to=to,
-            channel=channel,
-            created_at=now,
-            transaction_id=transaction.id,
-            retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
-        )
-        for channel, to in ((EMAIL, wanted.emails), (SMS, wanted.phones))
-        if to
-    ]
 
 
 def send_later(
@@ -140,7 +83,7 @@ def send_later(
 def _check_has_receipt(transaction: Transaction) -> None:
     if transaction.is_pending:
         raise ServiceError(ErrorCode.ORIGINAL_UNFINISHED, "The transaction is not finished.")
-    if not has_receipt(transaction):
+    if not transaction.moved_money:
         raise ServiceError(ErrorCode.ORIGINAL_UNFINISHED, "The transaction moved no money: it has no receipt.")
 
 

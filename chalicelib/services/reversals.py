@@ -11,9 +11,10 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import CheckedCard, check_card
-from chalicelib.domain.reversibility import CANCELS, known_mode
+from chalicelib.domain.reversibility import CANCELS, known_mode, reading_type
 from chalicelib.domain.transaction import Transaction, wants_events
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
@@ -24,8 +25,8 @@ from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.idempotency import Repeatable, answer_again, replay, replay_first
+from chalicelib.services.message_limits import within_limits
 from chalicelib.services.message_numbers import identify_reversal
-from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
@@ -184,5 +185,11 @@ def _request(transaction: Transaction, order: ReversalOrder, card: CardData | No
     """Send a stored reversal to its acquirer if it needs one; return the reversal after the answer."""
     if not transaction.is_pending:
         return transaction
-    request = acquirer_messages.reversal_request(transaction, order, card, is_repeat=False)
+    request = replace(
+        acquirer_messages.reversal_request(transaction, is_repeat=False),
+        card=card,
+        input_type=reading_type(order.input_type, transaction.input_type),
+        external_terminal_id=order.external_terminal_id,
+        additional_fields=order.additional_fields,
+    )
     return outcomes.require_attempted(outcomes.reverse(transaction, request, now))

@@ -15,7 +15,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import CardDetails, EmvData, Purchase, Taxes, Transaction, snapshot_of
-from chalicelib.receipts.content import FOLDER, has_receipt, receipt_of, words_of
+from chalicelib.receipts.content import FOLDER, receipt_of, words_of
 from chalicelib.receipts.html import STYLES, as_html
 from chalicelib.receipts.text_and_sms import PLAIN, WIDTH, as_sms, as_text
 from tests.support import transactions
@@ -193,7 +193,7 @@ def test_what_is_not_completed_says_so() -> None:
 def test_there_is_a_receipt_only_where_money_moved(phase: Phase) -> None:
     moved = {Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.REVERSAL_APPROVED}
 
-    assert has_receipt(a_payment(phase=phase)) == (phase in moved)
+    assert a_payment(phase=phase).moved_money == (phase in moved)
 
 
 def test_html_is_escaped_and_fetches_nothing() -> None:

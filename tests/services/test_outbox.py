@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.domain import message_limits as limits
-from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
+from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox, receipts_for
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction, snapshot_of
 from chalicelib.errors import ErrorCode, ServiceError
@@ -20,7 +20,6 @@ from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
 from chalicelib.services import outbox, receipts
-from chalicelib.services.receipts import receipts_for
 from chalicelib.store import merchants, message_limits, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import commit, encode, put_new

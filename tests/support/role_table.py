@@ -188,13 +188,13 @@ ROWS = [
     Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
     Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
     Row("payments_get", _nothing, OF_PAYMENT, "of a colleague"),
-    Row("payments_receipt", _nothing, OF_PAYMENT, "of a colleague"),
-    Row("payments_send_receipt", lambda _: {"Email": an_email()}, OF_PAYMENT, "of a colleague"),
+    Row("receipts_get", _nothing, OF_PAYMENT, "of a colleague"),
+    Row("receipts_send", lambda _: {"Email": an_email()}, OF_PAYMENT, "of a colleague"),
     Row("payments_status_public", _nothing, EVERYBODY),
     Row("pages_health", _nothing, EVERYBODY),
-    Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), "of a colleague"),
+    Row("reversals_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), "of a colleague"),
     Row(
-        "payments_reverse_cnp",
+        "reversals_reverse_cnp",
         _reverse(5),
         (ELSEWHERE, ELSEWHERE, ROLE_MAY_NOT, ROLE_MAY_NOT, ELSEWHERE, TRANSACTION),
         "of a colleague",
@@ -214,7 +214,7 @@ ROWS = [
     Row("history_export", _journal, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "a journal of a colleague"),
     Row("accounts_list_cards", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "of a colleague"),
     Row("accounts_list_cards", lambda _: {}, EVERYBODY, "of itself"),
-    Row("payments_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
+    Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
 ]
 
 

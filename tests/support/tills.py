@@ -22,7 +22,8 @@ from chalicelib.exact_json import parse
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.schemas.base import validated
-from chalicelib.schemas.payments import SendReceipt, SubmitPayment
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.receipts import SendReceipt
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import linked_cards, payments, receipts, reversals
 from chalicelib.store import due_index, history, transactions

@@ -1,0 +1,71 @@
+"""The receipt of a transaction: its query and its answer, and the request to send it later."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Self
+
+from pydantic import SkipValidation
+
+from chalicelib.domain.transaction import ReceiptAddresses
+from chalicelib.errors import Check, Validation, invalid
+from chalicelib.schemas.base import Answer, Request, Text, View, validated, wire_name
+from chalicelib.schemas.payments import Emails, OneEmail, OnePhone, Phones, Receipt, not_sent
+from chalicelib.schemas.request_context import Context
+
+
+class _LaterReceipt(Receipt):
+    """The addresses of a receipt that is sent later. They stand in the body itself."""
+
+    PLACE: ClassVar[str] = ""
+
+
+class SendReceipt(Context):
+    """The body of payment/receipt/{tranId}: the addresses of a receipt that is sent later, and its language.
+
+    Its addresses are read once the caller is admitted, because only the merchant tells the country of their numbers.
+    """
+
+    email: SkipValidation[OneEmail | None] = None
+    emails: SkipValidation[Emails | None] = None
+    phone: SkipValidation[OnePhone | None] = None
+    phones: SkipValidation[Phones | None] = None
+
+    def addresses_in(self, country: str) -> ReceiptAddresses:
+        """Return the addresses. A national number is one of `country` (alpha-2). Raise 202 for wrong ones and none."""
+        names = ("email", "emails", "phone", "phones")
+        sent = {wire_name(name): getattr(self, name) for name in names}
+        addresses = validated(_LaterReceipt, {**sent, "CountryCode": country}).to_domain()
+        if addresses is None:
+            raise invalid(Validation("Email", Check.REQUIRED, "An e-mail address or a telephone number is expected."))
+        return addresses
+
+
+class ReceiptQuery(Request):
+    """The query string of GET payment/receipt/{tranId}: the language of the receipt."""
+
+    lang: Text | None = None
+
+
+class ReceiptView(View):
+    """The Receipt object: the subject and both parts of the e-mail, and the SMS."""
+
+    language: str
+    subject: str
+    html: str
+    text: str
+    short_text: str
+
+
+class ReceiptAnswer(Answer):
+    """The answer of payment/receipt/{tranId}; the receipt is null when no money moved."""
+
+    receipt: ReceiptView | None = None
+
+
+class SendReceiptAnswer(Answer):
+    """The answer to a receipt later: a warning for each address that gets none."""
+
+    @classmethod
+    def of(cls, withheld: Iterable[str], *, replayed: bool) -> Self:
+        """Return the answer. `withheld` are paths; `replayed`: an earlier request with the same key was carried out."""
+        warnings = [one.on_the_wire() for one in not_sent(withheld)]
+        return cls(validations=warnings or None, headers={"Idempotent-Replayed": "true"} if replayed else {})
