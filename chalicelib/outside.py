@@ -72,24 +72,6 @@ def _acquirers() -> "Mapping[str, Callable[[], Acquirer]]":
     return {"SANDBOX": _sandbox, "ISO8583": _iso8583}
 
 
-def _post(*arguments: Any, **limits: Any) -> "Reply":
-    from chalicelib.gateways import https  # noqa: PLC0415
-
-    return https.post(*arguments, **limits)
-
-
-def _send_mail(message: "Outbox", to: str) -> str:
-    from chalicelib.gateways import mail  # noqa: PLC0415
-
-    return mail.send(message, to)
-
-
-def _send_sms(message: "Outbox", to: str) -> str:
-    from chalicelib.gateways import sms  # noqa: PLC0415
-
-    return sms.send(message, to)
-
-
 def _look_up(*arguments: Any, **options: Any) -> Any:
     import socket  # noqa: PLC0415
 
@@ -127,9 +109,9 @@ class Outside(Record):
     client: "Callable[[str, Limits], Client]" = _client  # of DynamoDB, Secrets Manager and KMS
     boto3_client: Callable[..., Any] = _boto3_client  # of SES, SNS and S3
     acquirers: "Mapping[str, Callable[[], Acquirer]]" = field(default_factory=_acquirers)  # by their codes
-    post: "Callable[..., Reply]" = _post  # to a partner or a webhook
-    send_mail: "Callable[[Outbox, str], str]" = _send_mail
-    send_sms: "Callable[[Outbox, str], str]" = _send_sms
+    post: "Callable[..., Reply] | None" = None  # to a partner or a webhook; None: by `gateways.https`
+    send_mail: "Callable[[Outbox, str], str] | None" = None  # None: by `gateways.mail`
+    send_sms: "Callable[[Outbox, str], str] | None" = None  # None: by `gateways.sms`
     look_up: Callable[..., Any] = _look_up  # the addresses of a name
     open_socket: "Callable[..., socket.socket]" = _open_socket
     typed: Callable[[], TextIO] = _typed  # the standard input of an operator

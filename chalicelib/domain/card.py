@@ -7,9 +7,10 @@ import calendar
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from chalicelib.domain import emv
+from chalicelib.domain.business_days import start_of
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData
@@ -18,6 +19,7 @@ from chalicelib.record import Record
 
 CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # Status of a linked card
+LINK_TYPE = 1  # of a linked card: the only type
 
 READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
 PAN_DIGITS = re.compile("[0-9]{12,19}")
@@ -126,6 +128,11 @@ def last_day(exp: str) -> date:
     """Return the last day of a month given as MMYY."""
     month, year = int(exp[:2]), CENTURY + int(exp[2:])
     return date(year, month, calendar.monthrange(year, month)[1])
+
+
+def last_second(exp: str, gmt: int) -> datetime:
+    """Return the last second in which a card may pay: the end of its last month (MMYY) in the merchant's zone."""
+    return start_of(last_day(exp) + timedelta(days=1), gmt) - timedelta(seconds=1)
 
 
 def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:

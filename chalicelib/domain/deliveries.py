@@ -8,6 +8,9 @@ from http import HTTPStatus
 
 from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.events import KEPT_FOR, PING, Event
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.outbox import EMAIL, NOTICE, Outbox
+from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.record import Record
 
@@ -187,3 +190,15 @@ def is_to_be_told(webhook: Webhook, now: datetime) -> bool:
     """Return whether to e-mail its merchant's manager: after a day of failures, and then daily."""
     since = webhook.told_at or webhook.failing_since
     return since is not None and now >= since + TOLD_AFTER
+
+
+def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: datetime) -> Outbox:
+    """Return the e-mail that tells the manager of a merchant that a webhook has been failing for a day."""
+    text = (
+        f"Hello {one_line(merchant.manager.name)},\n\n"
+        f"webhook {webhook_id} of {one_line(merchant.name)} has not taken an event for a day or longer.\n"
+        "Each event is tried for three days and then given up; it can be sent again for 30 days.\n"
+        "The list of events shows the webhook's answers.\n"
+    )
+    subject = f"Webhook {webhook_id} fails"
+    return Outbox(entry_id, NOTICE, merchant.id, (merchant.manager.email,), EMAIL, now, subject=subject, text=text)

@@ -15,8 +15,7 @@ from unicodedata import normalize
 
 from chalicelib.domain.business_days import text_of, to_local
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.price_list import Tax
-from chalicelib.domain.taxes import TaxAmount
+from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 

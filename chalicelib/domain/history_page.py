@@ -7,39 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import TypeVar
 
+from chalicelib.domain import paging
 from chalicelib.domain.history_entry import ORDER, DayCount, HistoryEntry
 from chalicelib.domain.money import amount_in
-from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
-T = TypeVar("T")
-
-PAGE_SIZE = 100
-
-
-def page_of(items: list[T], number: int | None) -> list[T]:
-    """Return one page of a list: page 1 for number 0 or none, an empty page after the last one."""
-    start = (max(number or 1, 1) - 1) * PAGE_SIZE
-    return items[start : start + PAGE_SIZE]
-
-
-def page_count(total: int) -> int:
-    """Return the number of pages for `total` items."""
-    return -(-total // PAGE_SIZE)
-
-
-class Page(Record):
-    """A page of transactions in the order of the list, with the number and amount of all matches."""
-
-    transactions: list[Transaction]
-    total: int
-    amount: Decimal
-
-
 MAX_CANDIDATES = 50_000  # entries that one list may read
-BUSY_DAY = 2 * PAGE_SIZE  # transactions: a page that begins or ends in a busier day is searched by hours
+BUSY_DAY = 2 * paging.PAGE_SIZE  # transactions: a page that begins or ends in a busier day is searched by hours
 HOUR = timedelta(hours=1)
 
 
@@ -75,7 +50,7 @@ def days_of(day_counts: Iterable[DayCount], *, newest_first: bool) -> list[TimeR
 
 def place_in_days(days: Iterable[TimeRange], page: int) -> Place:
     """Return the days that hold page `page` (from 1)."""
-    return ranges_of_page(days, (page - 1) * PAGE_SIZE, PAGE_SIZE)
+    return ranges_of_page(days, (page - 1) * paging.PAGE_SIZE, paging.PAGE_SIZE)
 
 
 def place_in_hours(place: Place, counts: Mapping[date, Mapping[int, int]], *, newest_first: bool) -> Place:
@@ -83,7 +58,7 @@ def place_in_hours(place: Place, counts: Mapping[date, Mapping[int, int]], *, ne
     finer: list[TimeRange] = []
     for day in place.ranges:
         finer += hours_of(day, counts.get(day.begin.date(), {}), newest_first=newest_first)
-    return ranges_of_page(finer, place.skip, PAGE_SIZE)
+    return ranges_of_page(finer, place.skip, paging.PAGE_SIZE)
 
 
 def hours_of(day: TimeRange, counts: Mapping[int, int], *, newest_first: bool) -> list[TimeRange]:
@@ -120,8 +95,8 @@ def entries_of_page(
     entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0
 ) -> list[HistoryEntry]:
     """Return page `page` (from 1) of the entries after the first `skip`."""
-    start = skip + (page - 1) * PAGE_SIZE
-    return sorted(entries, key=ORDER, reverse=newest_first)[start : start + PAGE_SIZE]
+    start = skip + (page - 1) * paging.PAGE_SIZE
+    return sorted(entries, key=ORDER, reverse=newest_first)[start : start + paging.PAGE_SIZE]
 
 
 def amount_taken(counted: Iterable[DayCount | HistoryEntry], currency: str | None) -> Decimal:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE, MobileSettings, PrinterSettings
 from chalicelib.domain.business_days import ZONE
-from chalicelib.domain.price_list import Tax
+from chalicelib.domain.taxes import Tax
 from chalicelib.record import Record
 
 DEFAULT_GROUP = "DEFAULT"

@@ -8,8 +8,6 @@ between sending and storing the result.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
@@ -62,39 +60,6 @@ class SendingRequest(Record):
     digest: str
     withheld: tuple[str, ...] = ()  # the paths of the addresses that got no message
     expires_at: int | None = None  # epoch seconds: the table's TTL
-
-
-def welcome(entry_id: str, client_id: int, name: str, email: str, now: datetime) -> Outbox:
-    """Return the e-mail that welcomes a new agent. It never contains a password or key."""
-    text = (
-        f"Hello {one_line(name)},\n\n"
-        f"an account has been opened for you. You sign in with {email}.\n"
-        "Your administrator gives you the password; it is never sent by e-mail.\n"
-    )
-    return Outbox(entry_id, WELCOME, client_id, (email,), EMAIL, now, subject="Welcome", text=text)
-
-
-def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox:
-    """Return the e-mail that tells the manager of a new merchant that the merchant is open."""
-    email = merchant.manager.email
-    text = (
-        f"Hello {one_line(merchant.manager.name)},\n\n"
-        f"{one_line(merchant.name)} is now open for payments, as merchant {merchant.id}.\n"
-        "Its administrator's account is opened next; no password is ever sent by e-mail.\n"
-    )
-    return Outbox(entry_id, WELCOME, merchant.id, (email,), EMAIL, now, subject="Welcome", text=text)
-
-
-def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: datetime) -> Outbox:
-    """Return the e-mail that tells the manager of a merchant that a webhook has been failing for a day."""
-    text = (
-        f"Hello {one_line(merchant.manager.name)},\n\n"
-        f"webhook {webhook_id} of {one_line(merchant.name)} has not taken an event for a day or longer.\n"
-        "Each event is tried for three days and then given up; it can be sent again for 30 days.\n"
-        "The list of events shows the webhook's answers.\n"
-    )
-    subject = f"Webhook {webhook_id} fails"
-    return Outbox(entry_id, NOTICE, merchant.id, (merchant.manager.email,), EMAIL, now, subject=subject, text=text)
 
 
 def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:

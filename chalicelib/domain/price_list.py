@@ -3,18 +3,11 @@
 from datetime import datetime
 from decimal import Decimal
 
+from chalicelib.domain.taxes import Tax
 from chalicelib.record import Record
 
 MOST_TAXES, MOST_ITEMS = 20, 500
 BARCODE_LENGTHS = (8, 12, 13, 14)  # EAN-8, UPC-A, EAN-13, GTIN-14
-
-
-class Tax(Record):
-    """A tax that prices include; `rate` is a percentage. Codes are compared without case."""
-
-    code: str
-    name: str
-    rate: Decimal
 
 
 class Item(Record):

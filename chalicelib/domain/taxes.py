@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from chalicelib.domain.price_list import Tax
 from chalicelib.record import Record
 
 # The price of a sale, in minor units with its taxes, up to which the law of a country lets a tax invoice leave out the
@@ -18,6 +17,14 @@ def needs_buyer(country: str, currency: str, price_minor: int) -> bool:
     """Return whether a tax invoice of this country (alpha-2) must name the buyer, or may not be in this currency."""
     own, most_minor = WITHOUT_BUYER.get(country, (currency, price_minor))
     return currency != own or price_minor > most_minor
+
+
+class Tax(Record):
+    """A tax that prices include; `rate` is a percentage. Codes are compared without case."""
+
+    code: str
+    name: str
+    rate: Decimal
 
 
 class TaxAmount(Record):

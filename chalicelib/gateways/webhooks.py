@@ -8,6 +8,7 @@ from chalicelib.domain import deliveries, webhooks
 from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import is_on_own_machine, is_own, is_public
+from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import settings
 
@@ -27,7 +28,7 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
     on_own_machine = settings().is_local and is_on_own_machine(url)
     began = outside.current.elapsed()
     try:
-        reply = outside.current.post(
+        reply = (outside.current.post or https.post)(
             url,
             body,
             headers,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.history_page import Page
+from chalicelib.domain.paging import Page
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import CSV, ExportAnswer, ExportHistory
 from chalicelib.schemas.takings import ReportTakings, TakingsAnswer

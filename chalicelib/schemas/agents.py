@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, PlainValidator, ValidationError, WithJsonSchema
 
-from chalicelib.domain import history_page
+from chalicelib.domain import paging
 from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, BranchActions, Login
 from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
@@ -371,8 +371,8 @@ class PageCounters(View):
     @classmethod
     def of(cls, number: int, total: int) -> Self:
         """Return the counters of a page with so many of all matches."""
-        pages = history_page.page_count(total)
-        return cls(pagesize=history_page.PAGE_SIZE, item_count_page=number, item_count_ttl=total, page_count=pages)
+        pages = paging.page_count(total)
+        return cls(pagesize=paging.PAGE_SIZE, item_count_page=number, item_count_ttl=total, page_count=pages)
 
 
 class PosListAnswer(Answer):

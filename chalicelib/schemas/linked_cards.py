@@ -1,20 +1,15 @@
 """The request to list linked cards, and the view of a linked card."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from chalicelib.domain.business_days import start_of, text_of, zone_of
-from chalicelib.domain.card import LinkedCard, last_day
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.business_days import text_of, zone_of
+from chalicelib.domain.card import LINK_TYPE, LinkedCard, last_second
 from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
-
-LINK_TYPE = 1  # the only type
-DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
 class GetLinkedCards(Context):
@@ -30,38 +25,6 @@ class GetLinkedCards(Context):
     status: Identifier | None = None
     deleted: Annotated[int, Field(ge=0, le=1)] | None = None
     page: Identifier | None = None
-
-
-def expiry_text(exp: str | None, zone: int, merchant_gmt: int) -> str | None:
-    """Return CardExp: the last second, in the merchant's zone, in which a card may pay, as a time of `zone`."""
-    return text_of(start_of(last_day(exp) + DAY, merchant_gmt) - SECOND, zone) if exp else None
-
-
-class PaidCardView(View):
-    """The linked card of a payment, as it was when it paid. Its token and its later state are not in it."""
-
-    id: int
-    link_type: int = LINK_TYPE
-    cardholder_name: str | None
-    pan_ending: str | None
-    pan_masked: str | None
-    payment_type: str
-    card_exp: str | None = Field(alias="CardExp")
-
-    @classmethod
-    def of(cls, transaction: Transaction, zone: int) -> Self | None:
-        """Return the linked card of a transaction, with times in a zone; None without a linked card."""
-        card, linked_id = transaction.card, transaction.card_entry.linked_id
-        if card is None or linked_id is None:
-            return None
-        return cls(
-            id=linked_id,
-            cardholder_name=card.cardholder,
-            pan_ending=card.last4,
-            pan_masked=card.masked,
-            payment_type=card.brand,
-            card_exp=expiry_text(card.exp, zone, transaction.gmt),
-        )
 
 
 class LinkedCardView(View):
@@ -96,7 +59,7 @@ class LinkedCardView(View):
             pan_ending=details.last4,
             pan_masked=details.masked,
             payment_type=details.brand,
-            card_exp=expiry_text(details.exp, zone, merchant_gmt),
+            card_exp=text_of(last_second(details.exp, merchant_gmt), zone) if details.exp else None,
             created=text_of(card.created_at, zone),
             updated=text_of(card.updated_at, zone),
         )

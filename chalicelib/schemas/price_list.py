@@ -10,6 +10,7 @@ from chalicelib.domain import price_list
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.money import MAX_MINOR, Currency, from_minor
 from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, compared_barcode, is_barcode
+from chalicelib.domain.taxes import Tax
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import Answer, Exact, Identifier, Request, Rule, RuledRequest, View, pattern, problem
 from chalicelib.schemas.request_context import Context, ZoneQuery
@@ -97,10 +98,10 @@ class UpdatePriceList(Context, RuledRequest):
         found = [finding for rule in self.RULES for finding in rule.judge(self, {})]
         return [*found, *(_wrong_prices(self.items, currency) if currency else ())]
 
-    def to_domain(self, currency: Currency | None) -> tuple[tuple[price_list.Tax, ...], tuple[price_list.Item, ...]]:
+    def to_domain(self, currency: Currency | None) -> tuple[tuple[Tax, ...], tuple[price_list.Item, ...]]:
         """Return the taxes and the items. A tax code is written as in Taxes, a price in the currency's decimals."""
         written = {tax.code.casefold(): tax.code for tax in self.taxes}
-        taxes = tuple(price_list.Tax(**tax.model_dump()) for tax in self.taxes)
+        taxes = tuple(Tax(**tax.model_dump()) for tax in self.taxes)
         items = tuple(
             price_list.Item(
                 **item.model_dump()

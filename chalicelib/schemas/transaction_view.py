@@ -10,16 +10,16 @@ from pydantic import Field, WithJsonSchema
 
 from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
-from chalicelib.domain.history_page import PAGE_SIZE, Page, page_count
+from chalicelib.domain.card import LINK_TYPE, last_second
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import Currency
+from chalicelib.domain.paging import PAGE_SIZE, Page, page_count
 from chalicelib.domain.phases import FAILED, Section
 from chalicelib.domain.reversibility import CANCELS, offers
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, View, views_of
-from chalicelib.schemas.linked_cards import PaidCardView
 
 
 class CardView(View):
@@ -40,6 +40,33 @@ class CardView(View):
         if card is None:
             return cls(iin=transaction.acquirer)
         return cls(iin=card.brand, bin=card.bin, exp=card.exp, pan_masked=card.masked, pan_ending=card.last4)
+
+
+class PaidCardView(View):
+    """The linked card of a payment, as it was when it paid. Its token and its later state are not in it."""
+
+    id: int
+    link_type: int = LINK_TYPE
+    cardholder_name: str | None
+    pan_ending: str | None
+    pan_masked: str | None
+    payment_type: str
+    card_exp: str | None = Field(alias="CardExp")
+
+    @classmethod
+    def of(cls, transaction: Transaction, zone: int) -> Self | None:
+        """Return the linked card of a transaction, with times in a zone; None without a linked card."""
+        card, linked_id = transaction.card, transaction.card_entry.linked_id
+        if card is None or linked_id is None:
+            return None
+        return cls(
+            id=linked_id,
+            cardholder_name=card.cardholder,
+            pan_ending=card.last4,
+            pan_masked=card.masked,
+            payment_type=card.brand,
+            card_exp=text_of(last_second(card.exp, transaction.gmt), zone) if card.exp else None,
+        )
 
 
 class EmvView(View):
@@ -256,7 +283,7 @@ class TransactionView(View):
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),
-            linked_card=PaidCardView.of(transaction, zone) if transaction.card_entry.linked_id else None,
+            linked_card=PaidCardView.of(transaction, zone),
             photo_url=transaction.pictures.photo_key and sign(transaction.pictures.photo_key),
             signature_url=transaction.pictures.signature_key and sign(transaction.pictures.signature_key),
             **asdict(transaction.particulars),

@@ -12,7 +12,7 @@ from chalicelib.domain.answer_size import shortened
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.deliveries import Attempt, Delivery
 from chalicelib.domain.events import PING, Event, Kind
-from chalicelib.domain.history_page import PAGE_SIZE
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.phases import SHOWN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.webhooks import Webhook

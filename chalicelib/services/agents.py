@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from chalicelib.domain import agent_assignments, permissions
-from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
 from chalicelib.domain.effective_settings import merge_settings
-from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.paging import page_of
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
+from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references, missing
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import (
@@ -54,7 +54,7 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     resolved = _resolve_references(body, merchant_id, admitted)
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
-    welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
+    welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
     store = partial(agents.create, agent, login, Act("create", caller.agent_id, now))
 
     withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)

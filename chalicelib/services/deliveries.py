@@ -19,7 +19,6 @@ from secrets import token_hex
 
 from chalicelib import outside
 from chalicelib.domain import deliveries as rules
-from chalicelib.domain import outbox as messages
 from chalicelib.domain import webhooks
 from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.deliveries import Attempt, Delivery, DeliveryState
@@ -37,6 +36,7 @@ from chalicelib.services import stream_records
 from chalicelib.services import webhooks as service
 from chalicelib.services.lane_runner import Done, Lane, Run, Swept
 from chalicelib.services.stream_records import Image
+from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import events, merchants
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
@@ -98,7 +98,7 @@ def _begin(event: Event, deliveries: Sequence[Delivery]) -> list[Delivery]:
     If this process dies meanwhile, the event is still due, and another process stores the missing deliveries. If the
     store fails at the last write, the attempts are made all the same, because this process holds the deliveries.
     """
-    begun = [one for one in deliveries if events.begin(one)]
+    begun = [one for one in deliveries if deliveries_store.begin(one)]
     if event.due_at:
         try:
             events.end_beginning(event)
@@ -112,7 +112,7 @@ def _begin(event: Event, deliveries: Sequence[Delivery]) -> list[Delivery]:
 
 def claim(day: str, place: str, now: datetime) -> Job | None:
     """Claim a due delivery and return the attempt to make; None when none is left to make."""
-    held = events.claim(day, place, now)
+    held = deliveries_store.claim(day, place, now)
     if held is None:
         return None
     keys = events.key(day, rules.event_place(place)), webhooks_store.key(held.client_id, held.webhook_id)
@@ -140,7 +140,7 @@ def attempt(job: Job) -> Attempt | None:
 
 
 def _store(held: Delivery, after: Delivery, made: Attempt | None = None) -> None:
-    is_ours = events.store_attempt(held, after)
+    is_ours = deliveries_store.store_attempt(held, after)
     log(
         "delivery",
         webhook=held.webhook_id,
@@ -191,7 +191,7 @@ def _email_manager(hook: Webhook, now: datetime) -> None:
     """Tell the merchant's manager once by e-mail that a webhook has been failing for a day."""
     merchant = read(merchants.key(hook.client_id))
     if merchant is not None:
-        mail = messages.failing_webhook(token_hex(16), merchant, hook.id, now)
+        mail = rules.failing_webhook(token_hex(16), merchant, hook.id, now)
         webhooks_store.note_told(hook, now, outbox_store.put(mail))
 
 

@@ -12,7 +12,6 @@ from chalicelib.domain.history_entry import DayCount, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
     MAX_CANDIDATES,
-    Page,
     TimeRange,
     amount_taken,
     days_of,
@@ -20,13 +19,14 @@ from chalicelib.domain.history_page import (
     place_in_days,
     place_in_hours,
 )
+from chalicelib.domain.paging import Page
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.caller_check import Admitted, admit
-from chalicelib.store import agents, history, merchants, transactions
-from chalicelib.store.history import Stretch
+from chalicelib.store import agents, history_lists, merchants, transactions
+from chalicelib.store.history_lists import Stretch
 from chalicelib.store.table import Key, read
 
 TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
@@ -111,7 +111,7 @@ def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:
         found = [query.found] if query.found else []
         entries = [entry_of(one) for one in found if wanted.ext_id in (None, one.particulars.ext_id)]
     elif wanted.ext_id is not None:
-        entries = history.with_ext_id(query.client_id, wanted.ext_id, wanted.agent_id)
+        entries = history_lists.with_ext_id(query.client_id, wanted.ext_id, wanted.agent_id)
     else:
         return None
     return matching(query, entries)
@@ -140,7 +140,7 @@ def _scope_of(transaction: Transaction) -> Scope:
 def counts_of(query: HistoryQuery) -> list[DayCount]:
     """Read the counts of the days in the query's period, of its agent or of all agents, with a query per month."""
     months = query.period.months
-    found = (history.day_counts(query.client_id, month, query.wanted.agent_id) for month in months)
+    found = (history_lists.day_counts(query.client_id, month, query.wanted.agent_id) for month in months)
     return [one for counts in found for one in counts if one.day in query.period]
 
 
@@ -189,7 +189,7 @@ def _page_of_period(query: HistoryQuery) -> Page:
 def _hours_of(query: HistoryQuery, day: date) -> Mapping[int, int]:
     """Read the numbers of the query's transactions in the hours of a day."""
     added = Counter[int]()
-    for counter, counts in history.hour_counts(query.client_id, day, query.wanted.agent_id):
+    for counter, counts in history_lists.hour_counts(query.client_id, day, query.wanted.agent_id):
         if query.wanted.takes(counter):
             added.update(counts)
     return added
@@ -214,7 +214,7 @@ def _entries_in(query: HistoryQuery, held: Sequence[TimeRange], counts: Sequence
     too_many = sum(one.count for one in inside) > MAX_CANDIDATES and (wanted.by_text or wanted.by_kind)
     agent_ids = _agents_of_kind(wanted, inside) if too_many else [wanted.agent_id]
     stretches = [Stretch(query.client_id, agent_id, begin, end) for agent_id in agent_ids]
-    return [entry for stretch in stretches for entry in history.between(stretch, wanted)]
+    return [entry for stretch in stretches for entry in history_lists.between(stretch, wanted)]
 
 
 def _agents_of_kind(wanted: HistoryFilter, inside: Sequence[DayCount]) -> Sequence[int]:

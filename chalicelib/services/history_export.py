@@ -23,9 +23,8 @@ from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of
 from chalicelib.services import history
 from chalicelib.services.history import HistoryQuery
-from chalicelib.store import history as history_store
-from chalicelib.store import transactions
-from chalicelib.store.history import EXPORTED, Stretch
+from chalicelib.store import history_lists, transactions
+from chalicelib.store.history_lists import EXPORTED, Stretch
 
 MakeRow = Callable[[HistoryEntry, Shown], list[str | int]]
 BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
@@ -80,7 +79,7 @@ def _write(query: HistoryQuery, file: TextIO, row: MakeRow, limits: Limits) -> N
     stretch = Stretch(query.client_id, query.wanted.agent_id, days[0].begin, days[-1].end)
     number = sum(one.count for one in inside if days[0].begin.date() <= one.day < days[-1].end.date())
     _limit(number, limits.looked_at, "operations would have to be looked at")
-    entries = history_store.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first)
+    entries = history_lists.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first)
     _write_rows(file, row, entries, limits)
 
 

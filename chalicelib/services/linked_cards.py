@@ -7,7 +7,7 @@ from chalicelib.domain import permissions
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, LinkRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import FAILED, IN_VERIFICATION, VERIFIED, CardData, LinkedCard
-from chalicelib.domain.history_page import page_of
+from chalicelib.domain.paging import page_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect

@@ -6,11 +6,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import BLOCKED, Caller, MobileSettings
 from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, TerminalGroup
+from chalicelib.domain.welcome import welcome_merchant
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.services import message_limits, pictures
@@ -30,7 +30,7 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchan
     merchant_id = sequences.next_id(merchants.TABLE)
     picture = pictures.store_picture(body.image_avatar, f"merchants/{merchant_id}")
     merchant = Merchant(id=merchant_id, groups=_new_groups(), created_at=now, **body.record_fields(), **picture)
-    welcome = messages.welcome_merchant(secrets.token_hex(16), merchant, now)
+    welcome = welcome_merchant(secrets.token_hex(16), merchant, now)
     store = partial(merchants.create, merchant, Act("create", caller.agent_id, now))
 
     withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)

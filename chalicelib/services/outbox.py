@@ -7,6 +7,7 @@ from datetime import datetime
 from chalicelib import outside
 from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
+from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
 from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
@@ -99,8 +100,10 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
     if outside.current.elapsed() > until:
         reason = "out of time"
         raise NotSentError(reason)
-    send = outside.current.send_mail if message.channel == EMAIL else outside.current.send_sms
-    send(message, address)
+    if message.channel == EMAIL:
+        (outside.current.send_mail or mail.send)(message, address)
+    else:
+        (outside.current.send_sms or sms.send)(message, address)
 
 
 def _with_text(entry: Outbox) -> Outbox:

@@ -11,10 +11,10 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard, is_usable
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.history_page import Page
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.outbox import receipts_for
+from chalicelib.domain.paging import Page
 from chalicelib.domain.payment import PaymentOrder, PointOfSale, with_card
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction, Warned

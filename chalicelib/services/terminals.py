@@ -6,8 +6,8 @@ from typing import Any
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.paging import page_of
 from chalicelib.domain.terminal import Terminal, resolve_group
 from chalicelib.errors import ErrorCode, Finding, invalid_references, missing
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals

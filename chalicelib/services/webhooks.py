@@ -14,8 +14,9 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day, period_of, start_of
 from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.events import KEPT_FOR, PING, Event
-from chalicelib.domain.history_page import MAX_CANDIDATES, PAGE_SIZE
+from chalicelib.domain.history_page import MAX_CANDIDATES
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import may_be_called
 from chalicelib.domain.webhooks import Webhook
@@ -28,6 +29,7 @@ from chalicelib.services import message_limits
 from chalicelib.services.caller_check import admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
+from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import events, merchants, sequences
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
@@ -206,7 +208,7 @@ def list_events(
 def _matching(body: ListEvents, spans: list[tuple[str, str, str]], most: int) -> Iterator[tuple[Event, list[Delivery]]]:
     looked_at = 0
     for span in reversed(spans):
-        for found in events.between(*span, newest_first=True):
+        for found in deliveries_store.between(*span, newest_first=True):
             looked_at += 1
             if looked_at > most:
                 raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_FAR)
@@ -218,7 +220,7 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
     """Send an event again, to one webhook or to each that takes its kind. Its attempts start from scratch."""
     named = body.webhook_id if body.faults else None  # else it is found among the webhooks that take the event
     _managed(body, caller, merchant_id, *([] if named is None else [webhooks_store.key(merchant_id, named)]))
-    found = events.with_id(merchant_id, event_id)
+    found = deliveries_store.with_id(merchant_id, event_id)
     if found is None:
         raise ServiceError(ErrorCode.EVENT_NOT_FOUND)
     made, deliveries = found
@@ -228,7 +230,7 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
     message_limits.check_resent_event(merchant_id, caller.agent_id, now)
     for webhook in wanted:
         known = before.get(webhook.id) or delivery_rules.begun(made, webhook.id, now)
-        events.begin_again(delivery_rules.again(known, now))
+        deliveries_store.begin_again(delivery_rules.again(known, now))
 
 
 def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[Webhook]:

@@ -7,9 +7,8 @@ from functools import partial
 from chalicelib.domain.business_days import Period
 from chalicelib.domain.history_entry import MONEY, MOVED, counted_taxes
 from chalicelib.domain.takings import Moved
-from chalicelib.store.history import (
-    TABLE,
-    counter_at,
+from chalicelib.store.history import TABLE, counter_at
+from chalicelib.store.history_lists import (
     counters_range,
     day_of_hours,
     days_prefix,

@@ -22,7 +22,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction, receipt_number, snapshot_of
-from chalicelib.store import history, receipt_numbers, transactions
+from chalicelib.store import history, history_lists, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name, value_of
 
@@ -173,7 +173,7 @@ def _counter_items(added: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey
         stored = _stored(list(group))
         for key, numbers in group.items():
             item = stored.get(key, _wire(key))
-            total = Counter(history.numbers_in(item)) + numbers
+            total = Counter(history_lists.numbers_in(item)) + numbers
             yield {**item, **taxes[key], **{name: value_of(number) for name, number in total.items()}}
 
 

@@ -40,6 +40,7 @@ from chalicelib.domain.transaction import (
 from chalicelib.gateways import files
 from chalicelib.settings import settings
 from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions, webhooks
+from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
@@ -266,7 +267,7 @@ def _erase_event(event: Event, now: datetime) -> None:
     """Erase the answers of receivers about an event. The mark comes first, so that no later attempt stores another."""
     _mark_event(event)
     _begin_deliveries(event, now)
-    for _, deliveries in events.between(event.day, event.place, f"{event.place}#{events.END}"):
+    for _, deliveries in deliveries_store.between(event.day, event.place, f"{event.place}#{deliveries_store.END}"):
         for delivery in deliveries:
             key = Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place})
             retry_on_change(partial(_erase_answers, key))
@@ -286,7 +287,7 @@ def _begin_deliveries(event: Event, now: datetime) -> None:
     """
     for hook in webhooks.of_merchant(event.client_id) if event.due_at else ():
         if hook.gets(event):
-            events.begin(begun(event, hook.id, now))
+            deliveries_store.begin(begun(event, hook.id, now))
 
 
 def _erase_answers(key: Key[Delivery]) -> None:

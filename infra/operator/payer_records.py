@@ -31,7 +31,8 @@ from chalicelib.domain.transaction import ERASED, Transaction
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
-from chalicelib.store import drawers, events, history, linked_cards, outbox, transactions
+from chalicelib.store import deliveries as deliveries_store
+from chalicelib.store import drawers, history_lists, linked_cards, outbox, transactions
 from chalicelib.store.table import BATCH, decode, read_all, table_name, value_of
 from infra.operator import items
 
@@ -128,10 +129,10 @@ def families(merchant: Merchant, now: datetime, is_wanted: Callable[[Transaction
 
 def _transactions(merchant: Merchant, now: datetime) -> Iterator[Transaction]:
     first, last = _first_day(merchant), business_day(now + AHEAD, merchant.gmt)
-    stretch = history.Stretch(
+    stretch = history_lists.Stretch(
         merchant.id, None, datetime.combine(first, time.min), datetime.combine(last + timedelta(days=1), time.min)
     )
-    ids = (entry.id for entry in history.between(stretch, HistoryFilter()))
+    ids = (entry.id for entry in history_lists.between(stretch, HistoryFilter()))
     with ThreadPoolExecutor(THREADS) as pool:
         while some := list(islice(ids, BATCH * THREADS)):
             for records in pool.map(_records, _batches(some)):
@@ -186,7 +187,7 @@ def events_of(
     begin = min((one.created_at for one in found), default=now)
     end = max(now, *(one.deadline for one in found)) + AHEAD if found else now
     for span in spans(merchant.id, begin, end):
-        for event, deliveries in events.between(*span):
+        for event, deliveries in deliveries_store.between(*span):
             if event.transaction_id in ids:
                 yield event, deliveries
 

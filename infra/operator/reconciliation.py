@@ -16,7 +16,7 @@ from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import HostFacts
 from chalicelib.record import Record
-from chalicelib.store import history, merchants, sequences, transactions
+from chalicelib.store import history_lists, merchants, sequences, transactions
 from chalicelib.store.table import BATCH, Key, read_all
 
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
@@ -258,8 +258,8 @@ def books_of(acquirer: str, day: date) -> list[Booking]:
 def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
     """Return the entries of a merchant's day at this acquirer."""
     begin = datetime.combine(day, time.min)
-    stretch = history.Stretch(client_id, None, begin, begin + timedelta(days=1))
-    return list(history.between(stretch, HistoryFilter(acquirer=acquirer)))
+    stretch = history_lists.Stretch(client_id, None, begin, begin + timedelta(days=1))
+    return list(history_lists.between(stretch, HistoryFilter(acquirer=acquirer)))
 
 
 def _bookings(batch: list[str], cancels: Cancels) -> list[Booking]:

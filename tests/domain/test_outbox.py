@@ -4,8 +4,8 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain import outbox
-from chalicelib.domain.outbox import welcome
 from chalicelib.domain.printed_text import one_line
+from chalicelib.domain.welcome import welcome_agent, welcome_merchant
 from tests.support.builders import a_merchant
 from tests.support.receipts import an_entry
 from tests.support.transactions import NOW
@@ -46,7 +46,7 @@ def test_an_entry_that_was_claimed_too_often_is_spent() -> None:
 
 
 def test_a_welcome_names_the_login_and_no_password() -> None:
-    message = welcome("1", 7, "Thandi\r\nBcc: x", "thandi@shop.example", NOW)
+    message = welcome_agent("1", 7, "Thandi\r\nBcc: x", "thandi@shop.example", NOW)
 
     assert message.to == ("thandi@shop.example",)
     assert "Hello Thandi  Bcc: x," in (message.text or "")
@@ -59,7 +59,7 @@ def test_control_characters_become_blanks() -> None:
 
 def test_the_welcome_of_a_merchant_names_it_and_goes_to_its_manager() -> None:
     merchant = a_merchant(name="Corner\r\nStore")
-    message = outbox.welcome_merchant("1", merchant, NOW)
+    message = welcome_merchant("1", merchant, NOW)
 
     assert message.to == (merchant.manager.email,)
     assert f"Corner  Store is now open for payments, as merchant {merchant.id}" in (message.text or "")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.price_list import Tax
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, needs_buyer, scaled, share_of, taxes_of
+from chalicelib.domain.taxes import Tax, TaxAmount, TaxedLine, named, needs_buyer, scaled, share_of, taxes_of
 
 VAT = Tax(code="VAT15", name="VAT", rate=Decimal(15))
 ZERO = Tax(code="VAT0", name="Zero-rated", rate=Decimal(0))

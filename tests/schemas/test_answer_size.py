@@ -15,7 +15,7 @@ from chalicelib.domain import reversal
 from chalicelib.domain.answer_size import MOST_SHOWN, check_size, shortened
 from chalicelib.domain.deliveries import ATTEMPTS_KEPT, Attempt, Delivery, begun
 from chalicelib.domain.events import Event, event_of
-from chalicelib.domain.history_page import PAGE_SIZE
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, Pictures, Transaction

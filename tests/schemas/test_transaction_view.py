@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import steps
-from chalicelib.domain.history_page import Page
 from chalicelib.domain.kinds import InputType
+from chalicelib.domain.paging import Page
 from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import Original, Transaction
-from chalicelib.schemas.linked_cards import PaidCardView
 from chalicelib.schemas.transaction_view import (
+    PaidCardView,
     StatusAnswer,
     TransactionList,
     TransactionView,

@@ -22,6 +22,7 @@ from chalicelib.domain.events import Event
 from chalicelib.gateways import https
 from chalicelib.services import deliveries
 from chalicelib.services.lane_runner import OPENS_AFTER, Swept
+from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import due_index, events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
@@ -62,7 +63,7 @@ def deliver(*made: Event) -> None:
 
 def found(event: Event) -> list[Delivery]:
     """Return the deliveries of an event, the oldest webhook first."""
-    stored = events.with_id(event.client_id, event.id)
+    stored = deliveries_store.with_id(event.client_id, event.id)
     assert stored is not None
     return sorted(stored[1], key=lambda one: one.webhook_id)
 
@@ -113,8 +114,8 @@ def test_of_two_events_in_a_second_each_is_found_by_its_id() -> None:
     second = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
     made = [a_stored_event(7, second + timedelta(milliseconds=number)) for number in (0, 1, 999)]
 
-    assert [events.with_id(7, one.id) for one in made] == [(one, []) for one in made]
-    assert events.with_id(8, made[0].id) is None
+    assert [deliveries_store.with_id(7, one.id) for one in made] == [(one, []) for one in made]
+    assert deliveries_store.with_id(8, made[0].id) is None
 
 
 def test_a_record_that_comes_twice_is_sent_once(merchant: int, receiver: Receiver) -> None:
@@ -171,7 +172,7 @@ def test_each_way_alone_sends_events_pings_and_what_was_requested_again(
         a_stored_hook(merchant, other.url, on_since=webhooks.ALWAYS, state=0)
         work()
     first = sorted(receiver.ids)
-    events.begin_again(rules.again(found(event)[0], clock.now))
+    deliveries_store.begin_again(rules.again(found(event)[0], clock.now))
     work()
 
     assert (first, receiver.ids[2:], other.ids) == (sorted([event.id, ping.id]), [event.id], [])
@@ -246,7 +247,7 @@ def test_an_event_that_was_begun_for_one_webhook_is_begun_for_the_other(
         a_stored_hook(merchant, other.url, on_since=datetime.now(UTC) - LONG_AGO)
         event = a_stored_event(merchant)
         first = min(webhooks_store.of_merchant(merchant), key=lambda hook: hook.id)
-        events.begin(rules.begun_at_once(event, first, clock.now))  # and the process died
+        deliveries_store.begin(rules.begun_at_once(event, first, clock.now))  # and the process died
         clock.sweep(timedelta(seconds=15))
         others, firsts = list(other.ids), list(receiver.ids)
         clock.sweep(rules.HELD_FOR)
@@ -336,7 +337,7 @@ def test_a_delivery_that_was_requested_again_is_sent_once_for_two_records(mercha
     event = a_stored_event(merchant)
     deliver(event)
     [sent] = found(event)
-    events.begin_again(rules.again(sent, datetime.now(UTC)))
+    deliveries_store.begin_again(rules.again(sent, datetime.now(UTC)))
     [waiting] = found(event)
     for _ in range(2):
         deliveries.deliver([("1", encode(waiting))])
@@ -355,7 +356,7 @@ def test_the_stream_leaves_a_delivery_again_to_a_slow_receiver_to_its_queue(
         deliver(event)
         webhooks_store.note(replace(as_stored(hook), slow_since=clock.now if is_slow else None))
         [sent] = found(event)
-        events.begin_again(rules.again(sent, clock.now))
+        deliveries_store.begin_again(rules.again(sent, clock.now))
         assert deliveries.deliver([("1", encode(found(event)[0]))]) == []
         by_stream = len(running.ids)
         clock.sweep(timedelta(minutes=2))
@@ -366,13 +367,12 @@ def test_the_stream_leaves_a_delivery_again_to_a_slow_receiver_to_its_queue(
 def test_a_defect_of_a_delivery_is_logged_and_holds_back_no_other(
     merchant: int, receiver: Receiver, give: Give, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    really = outside.current.post
     hook = a_stored_hook(merchant, "https://broken.example/events")
 
     def post(url: str, *arguments: Any, **limits: Any) -> Any:
         if url == hook.url:
             raise ZeroDivisionError(url)
-        return really(url, *arguments, **limits)
+        return https.post(url, *arguments, **limits)
 
     give(post=post)
     event = a_stored_event(merchant)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chalicelib.services import deliveries
+from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import due_index, events
 from chalicelib.store.table import encode
 from tests.support.accounts import a_stored_merchant
@@ -40,6 +41,6 @@ def test_a_claim_moves_what_is_due_in_the_index() -> None:
         queue = f"{merchant}#{hook.id}"
         [due] = due_index.of_lane(events.TABLE, queue, later)
         with write_units() as charged:
-            events.claim(due.key["day"], due.key["place"], later)
+            deliveries_store.claim(due.key["day"], due.key["place"], later)
 
     assert [units for table, units in charged if table == "events"] == [3]

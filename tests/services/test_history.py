@@ -13,13 +13,14 @@ import pytest
 from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.history_filter import HistoryFilter
-from chalicelib.domain.history_page import MAX_CANDIDATES, Page
+from chalicelib.domain.history_page import MAX_CANDIDATES
+from chalicelib.domain.paging import Page
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history as lists
-from chalicelib.store import agents, history, transactions
+from chalicelib.store import agents, history, history_lists, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
@@ -173,9 +174,9 @@ def test_a_list_by_days_fills_up_from_days_long_past(books: Books) -> None:
 
 def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None:
     books.record(paid(books, books.agents[0], NOW - timedelta(days=30)))
-    stretch = history.Stretch(books.merchant.id, None, local(books.kept[-1]), local(books.kept[0]) + HOUR)
+    stretch = history_lists.Stretch(books.merchant.id, None, local(books.kept[-1]), local(books.kept[0]) + HOUR)
     read = [
-        [entry.id for entry in history.between(stretch, HistoryFilter(), newest_first=newest_first)]
+        [entry.id for entry in history_lists.between(stretch, HistoryFilter(), newest_first=newest_first)]
         for newest_first in (True, False)
     ]
 

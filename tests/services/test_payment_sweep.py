@@ -17,7 +17,8 @@ from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.services.lane_runner import OPENS_AFTER
-from chalicelib.store import due_index, events, outbox, transactions
+from chalicelib.store import deliveries as deliveries_store
+from chalicelib.store import due_index, outbox, transactions
 from chalicelib.store import message_limits as counters
 from chalicelib.store.aws_client import UnansweredError
 from chalicelib.store.table import read_item
@@ -81,7 +82,7 @@ def test_the_sweep_stores_all_that_an_outcome_brings() -> None:
     assert read_item(outbox.key(f"{payment.id}.email"))
     assert not read_item(outbox.key(f"{given_up.id}.email"))
     assert counters.counted([limit], DUE.date()) == {limit: before - 1}  # a receipt that is never sent
-    made = [one for one, _ in events.between(partition_of(payment.client_id, DUE.date()))]
+    made = [one for one, _ in deliveries_store.between(partition_of(payment.client_id, DUE.date()))]
     assert {(one.transaction_id, one.kind) for one in made} >= {
         (payment.id, Kind.PAYMENT_APPROVED),
         (given_up.id, Kind.PAYMENT_CANCELLED),

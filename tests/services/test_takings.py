@@ -14,16 +14,17 @@ from chalicelib import exact_json
 from chalicelib.domain import steps, takings
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.takings import Taking, Takings, TaxTaking
+from chalicelib.domain.taxes import Tax
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.takings import report
 from chalicelib.store import receipt_numbers, transactions
-from chalicelib.store.history import DAYS, HOURS, counters_range
+from chalicelib.store.history import DAYS, HOURS
+from chalicelib.store.history_lists import counters_range
 from chalicelib.store.table import items_of, put_new, write_one
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild import differing_counters

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from unittest.mock import patch
 
 from chalicelib import log, outside
-from chalicelib.domain import history_page
+from chalicelib.domain import history_page, paging
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, https, secrets
 from chalicelib.services import deliveries, lane_runner, passwords
@@ -176,12 +176,12 @@ def _note(event: str, facts: Any) -> None:
     present.scenario.note(event, facts)
 
 
-PAGES = ("PAGE_SIZE", "BUSY_DAY")
+PAGES = ((paging, "PAGE_SIZE"), (history_page, "BUSY_DAY"))
 
 
 def use_page_size(size: int) -> None:
     """Let the pages of lists have this size, so that a few transactions have several."""
-    history_page.PAGE_SIZE, history_page.BUSY_DAY = size, 2 * size
+    paging.PAGE_SIZE, history_page.BUSY_DAY = size, 2 * size
 
 
 @contextmanager
@@ -232,5 +232,5 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (secrets, "remembered", lambda: present.instance.secrets),
         (acquirers, "named", named),
         (log, "write", _note),
-        *((history_page, name, getattr(history_page, name)) for name in PAGES),
+        *((module, name, getattr(module, name)) for module, name in PAGES),
     ]

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from chalicelib.domain.price_list import Tax
+from chalicelib.domain.taxes import Tax
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

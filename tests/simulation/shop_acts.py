@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from chalicelib.domain.price_list import Tax
+from chalicelib.domain.taxes import Tax
 from tests.simulation.goods import CHANGED, TAXES, coffee
 from tests.simulation.scenario_script import OWNER, TILLS, Script, soon
 

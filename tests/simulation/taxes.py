@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from chalicelib.domain.price_list import Tax
+from chalicelib.domain.taxes import Tax
 from chalicelib.domain.transaction import Transaction
 from tests.simulation import oracle
 from tests.simulation.clients import LAST_DAYS, LAST_HOURS

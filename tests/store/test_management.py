@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.outbox import held_for_stream, welcome
+from chalicelib.domain.outbox import held_for_stream
+from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, merchants, outbox, sequences, terminals, unique_names
 from chalicelib.store.agents import LoginChange
@@ -180,7 +181,7 @@ class TestOnBothEngines:
         assert list(sequences.next_stans(f"{mid} ", "T1  ", 2, start=7)) == [10, 11]
 
     def test_a_message_is_stored_once(self) -> None:
-        message = welcome(an_email(), 7, "Thandi", "thandi@shop.example", NOW)
+        message = welcome_agent(an_email(), 7, "Thandi", "thandi@shop.example", NOW)
         commit(outbox.put(message))
 
         assert read(outbox.key(message.id)) == held_for_stream(message)

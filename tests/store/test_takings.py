@@ -15,11 +15,10 @@ from chalicelib.domain.history_entry import entry_of, tax_key
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.price_list import Tax
 from chalicelib.domain.takings import Moved, takings_of
-from chalicelib.domain.taxes import TaxAmount
+from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.domain.transaction import AgentSnapshot, Transaction
-from chalicelib.store import history
+from chalicelib.store import history, history_lists
 from chalicelib.store.table import Item, value_of
 from chalicelib.store.takings import moved_in_hours, moved_on_days
 from tests.support.ledger import sums_of
@@ -170,13 +169,13 @@ def test_the_totals_of_an_agent_are_not_those_of_a_longer_id() -> None:
         for agent_id in (1, 10)
     )
 
-    assert own.key.key["at"].startswith(history.days_prefix(1))
-    assert not other.key.key["at"].startswith(history.days_prefix(1))
+    assert own.key.key["at"].startswith(history_lists.days_prefix(1))
+    assert not other.key.key["at"].startswith(history_lists.days_prefix(1))
 
 
 @pytest.mark.parametrize("agent_id", [1, 9, 99, 987654321])
 def test_the_counters_of_some_days_are_those_of_every_agent(agent_id: int) -> None:
-    span = history.hours_range(7, date(2026, 3, 13), date(2026, 3, 14))
+    span = history_lists.hours_range(7, date(2026, 3, 13), date(2026, 3, 14))
 
     for day in (13, 14):
         assert span.low <= f"{history.HOURS}{day}#{agent_id}#10" <= span.high

@@ -8,15 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
-from chalicelib.domain.history_page import Page
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
+from chalicelib.domain.paging import Page
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.takings import Taking
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, taxes_of
+from chalicelib.domain.taxes import Tax, TaxAmount, TaxedLine, taxes_of
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, ReceiptAddresses, Transaction
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service

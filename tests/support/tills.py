@@ -13,8 +13,8 @@ from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.kinds import KINDS, Features
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.price_list import Tax
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
+from chalicelib.domain.taxes import Tax
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
@@ -26,7 +26,7 @@ from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.receipts import SendReceipt
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import linked_cards, payments, receipts, reversals
-from chalicelib.store import due_index, history, transactions
+from chalicelib.store import due_index, history_lists, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import a_card
@@ -103,7 +103,7 @@ class Till:
     def counted(self, now: datetime = NOW) -> tuple[int, int]:
         """Return the number of transactions the month's counters count, and the money they took."""
         month = f"{now + timedelta(hours=self.merchant.gmt):%Y-%m}"
-        tallies = history.day_counts(self.merchant.id, month, self.agent.id)
+        tallies = history_lists.day_counts(self.merchant.id, month, self.agent.id)
         return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.domain import deliveries
 from chalicelib.services.lane_runner import Swept
-from chalicelib.store import events
+from chalicelib.store import deliveries as deliveries_store
 from infra.local import advance, scheduler
 from tests.support.events import a_stored_hook, an_event
 
@@ -48,6 +48,6 @@ def test_a_delivery_of_any_webhook_is_work_that_waits() -> None:
     for slow_since, year in ((None, 2001), (datetime.now(UTC), 2000)):  # each is before all other work
         hook = a_stored_hook(7, "https://shop.example/events", slow_since=slow_since)
         begun = deliveries.begun(an_event(hook.client_id), hook.id, datetime(year, 1, 1, tzinfo=UTC))
-        events.begin(begun)
+        deliveries_store.begin(begun)
 
         assert advance.next_due() == begun.due_at

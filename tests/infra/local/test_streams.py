@@ -10,6 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.domain import deliveries
+from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import events
 from infra.local import streams
 from infra.stack.streams import is_wanted
@@ -36,10 +37,10 @@ def test_a_function_is_called_with_what_the_filters_of_the_cloud_let_through() -
     held, waiting = (deliveries.begun(made, number, made.at) for number in (1, 2))
     held = deliveries.held(held, made.at)
     for one in (held, waiting):
-        events.begin(one)
+        deliveries_store.begin(one)
     events.end_beginning(made)
-    events.claim(waiting.day, waiting.place, made.at)
-    events.begin_again(deliveries.again(held, made.at))
+    deliveries_store.claim(waiting.day, waiting.place, made.at)
+    deliveries_store.begin_again(deliveries.again(held, made.at))
 
     found = [record["dynamodb"]["NewImage"]["place"]["S"] for _, records in streams.batches() for record in records]
 

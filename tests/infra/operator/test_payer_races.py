@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from chalicelib import outside
 from chalicelib.domain import deliveries as delivery_rules
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Erasure, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import https
 from chalicelib.services import deliveries, outbox, payment_sweep
-from chalicelib.store import events
+from chalicelib.store import deliveries as deliveries_store
 from infra.operator import payer_records
 from tests.simulation.wire import Client
 from tests.support import events as support_events
@@ -302,10 +302,10 @@ def test_an_attempt_on_its_way_stores_no_answer_and_neither_does_the_next(*, is_
         payer.pay_cash()
         if is_lost:  # an earlier attempt has stored an answer
             support_events.deliver_all()
-        left, post = [payer.erase], outside.current.post
+        left = [payer.erase]
 
         def slow(*arguments: Any, **limits: Any) -> Any:
-            made = post(*arguments, **limits)
+            made = https.post(*arguments, **limits)
             if left:
                 left.pop()()
             return made
@@ -348,6 +348,6 @@ def test_an_event_that_is_sent_again_meanwhile_does_not_bring_its_answers_back()
     payer.erase()
 
     for one in earlier:
-        events.begin_again(delivery_rules.again(one, now()))
+        deliveries_store.begin_again(delivery_rules.again(one, now()))
 
     assert places_of(payer.planted) == []

@@ -12,10 +12,11 @@ import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from chalicelib.domain.outbox import held_for_stream, sent, welcome
+from chalicelib.domain.outbox import held_for_stream, sent
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import Original, Transaction
+from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import ServiceError
 from chalicelib.services import outcomes
 from chalicelib.settings import settings
@@ -410,7 +411,7 @@ def test_ids_that_may_be_in_use_are_named(run: Run, copied: Callable[[], datetim
 def test_a_message_that_may_have_been_sent_is_named_and_not_sent_again(
     run: Run, copied: Callable[[], datetime], till: Till
 ) -> None:
-    entry = held_for_stream(welcome(a_guid(), till.merchant.id, "Ann", "ann@shop.example", NOW))
+    entry = held_for_stream(welcome_agent(a_guid(), till.merchant.id, "Ann", "ann@shop.example", NOW))
     sent_before = sent(replace(entry, id=a_guid()), NOW)
     write_one(outbox.put(entry))
     put(outbox.TABLE, encode(sent_before))

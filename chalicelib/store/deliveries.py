@@ -1,0 +1,94 @@
+"""Deliveries: each after its event in the table of events. The index `due` holds each until it is finished.
+
+It is listed there in the queue of its webhook.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from chalicelib.domain import events as rules
+from chalicelib.domain.deliveries import HELD_FOR, Delivery
+from chalicelib.domain.events import Event
+from chalicelib.store import due_index
+from chalicelib.store.events import TABLE
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    Key,
+    Range,
+    UnreadableError,
+    attributes_of,
+    decode,
+    items_of,
+    put_new,
+    readable,
+    update,
+    write_one,
+)
+
+SECOND = timedelta(seconds=1)
+START, END = "0", "~"  # they sort before and after every place of a day
+AT_ONCE = 250  # items: a page of events with two deliveries each
+
+
+def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | None:
+    """Read the merchant's event with this ID, which contains its second, and its deliveries; None if it is missing."""
+    second = rules.second_of(event_id)
+    if second is None:
+        return None
+    span = rules.spans(client_id, second, second + SECOND)[0]
+    return next(((made, deliveries) for made, deliveries in between(*span) if made.id == event_id), None)
+
+
+def between(
+    day: str, low: str = START, high: str = END, *, newest_first: bool = False
+) -> Iterator[tuple[Event, list[Delivery]]]:
+    """Yield the events between two places of a partition, oldest or newest first, each with its deliveries."""
+    items = items_of(Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
+    for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
+        found = list(group)
+        made = list(readable(TABLE, (one for one in found if "kind" in one), partial(decode, Event)))
+        if made:  # otherwise deliveries of an expired event
+            deliveries_of = readable(TABLE, (one for one in found if "kind" not in one), partial(decode, Delivery))
+            yield made[0], list(deliveries_of)
+
+
+def begin(new: Delivery) -> bool:
+    """Store a new delivery in its queue, due or held; return False when one exists."""
+    try:
+        write_one(put_new(TABLE, new, "place"))
+    except AlreadyExistsError:
+        return False
+    return True
+
+
+def begin_again(wanted: Delivery) -> None:
+    """Store a delivery that a caller requested again. Its earlier attempts remain as they are stored."""
+    item = attributes_of(wanted)
+    values = {name: item[name] for name in item.keys() - {"day", "place", "made"}}
+    write_one(update(_key(wanted.day, wanted.place), values))
+
+
+def claim(day: str, place: str, now: datetime) -> Delivery | None:
+    """Claim a due delivery; return None when another process has it or it is finished.
+
+    Raise UnreadableError for a key that names no merchant: somebody stored it past the service.
+    """
+    if not day.partition("#")[0].isdecimal():
+        message = "day"
+        raise UnreadableError(message)
+    return due_index.claim(_key(day, place), due_index.DUE, {"now": now}, {"due_at": now + HELD_FOR})
+
+
+def store_attempt(held: Delivery, after: Delivery) -> bool:
+    """Store a delivery after an attempt, due later or finished; return False when the claim was lost."""
+    changes: dict[str, Any] = {"state": after.state, "made": after.made}
+    if after.due_at:
+        changes["due_at"] = after.due_at
+    return due_index.store_held(_key(held.day, held.place), held.due_at, changes, is_finished=after.due_at is None)
+
+
+def _key(day: str, place: str) -> Key[Delivery]:
+    return Key(TABLE, Delivery, {"day": day, "place": place})

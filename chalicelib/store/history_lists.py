@@ -1,0 +1,174 @@
+"""The reads of the history: its entries in the order of a list, and its counters."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from functools import partial
+from itertools import groupby, islice
+from typing import Any
+
+from chalicelib.domain.business_days import Period
+from chalicelib.domain.history_entry import COUNT, MONEY, SEARCHED, CounterKey, Counters, DayCount, HistoryEntry
+from chalicelib.domain.history_filter import HistoryFilter, SearchText
+from chalicelib.domain.history_page import MAX_CANDIDATES
+from chalicelib.domain.taxes import Tax
+from chalicelib.record import Record
+from chalicelib.store.history import (
+    DAYS,
+    HOURS,
+    IN_ORDER,
+    TABLE,
+    counter_at,
+    entry_in,
+    ext_id_partition,
+    month_of,
+    prefix_of,
+    time_text,
+)
+from chalicelib.store.table import Filter, Item, Range, decode, items_of, range_of_prefix, readable
+
+WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes for a page without a text search
+EXPORTED = (  # the attributes for an exported row
+    *("at", "kind", "taken_minor", "amount_minor", "invoice", "reverse_invoice", "rrn", "approval_code", "card"),
+    *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact", "taxes"),
+)
+
+
+# The attributes for a list, which shows no taxes.
+OF_DAYS = ("at", *(f"{letter}{day:02d}" for letter in (COUNT, MONEY) for day in range(1, 32)))
+OF_HOURS = ("at", *(f"{COUNT}{hour:02d}" for hour in range(24)))
+
+
+def filter_for(wanted: HistoryFilter) -> Filter | None:
+    """Return a filter that passes every matching entry and a few others. `HistoryFilter.matches` removes the others."""
+    parts: list[str] = []
+    values: dict[str, Any] = {}
+    if wanted.input_type is not None:
+        parts.append("begins_with(#kind, :input_type)")
+        values["input_type"] = f"{wanted.input_type}."
+    if wanted.acquirer is not None:
+        parts.append("contains(#kind, :acquirer)")
+        values["acquirer"] = f".{wanted.acquirer}"
+    for name in ("invoice", "original_invoice", "rrn", "client_product_code"):
+        if getattr(wanted, name) is not None:
+            parts.append(f"#{name} = :{name}")
+            values[name] = getattr(wanted, name)
+    if wanted.search is not None:
+        anywhere, sought = _search_for(wanted.search)
+        parts.append(f"({anywhere})")
+        values |= sought
+    return Filter(" AND ".join(parts), values) if parts else None
+
+
+def _search_for(search: SearchText) -> tuple[str, dict[str, Any]]:
+    """Return the part of a filter that finds a text, telephone number or amount, with its values."""
+    parts = [f"contains(#{name}, :search)" for name in ("id", *SEARCHED, "receipts")]
+    values: dict[str, Any] = {"search": search.text}
+    if search.phone is not None:
+        parts.append("contains(#receipts, :phone)")
+        values["phone"] = search.phone
+    amounts = {f"amount{number}": minor for number, minor in enumerate(search.amounts_minor)}
+    if amounts:
+        any_of = ", ".join(f":{name}" for name in amounts)
+        parts += [f"#{name} IN ({any_of})" for name in ("taken_minor", "amount_minor")]
+    return " OR ".join(parts), values | amounts
+
+
+class Stretch(Record):
+    """A stretch of time in a merchant's zone, without its end, for one agent or (None) all agents."""
+
+    client_id: int
+    agent_id: int | None
+    begin: datetime
+    end: datetime
+
+
+def between(
+    stretch: Stretch, wanted: HistoryFilter, only: Sequence[str] = WITHOUT_TEXTS, *, newest_first: bool = False
+) -> Iterator[HistoryEntry]:
+    """Yield the matching entries of a stretch of time in the order of a list.
+
+    Only one page is in memory at a time. A filter by text reads all attributes; other filters read the attributes
+    `only`.
+    """
+    only = () if wanted.by_text else only
+    prefix = IN_ORDER if stretch.agent_id is None else prefix_of(stretch.agent_id)
+    low, high = (f"{prefix}{time_text(at)}" for at in (stretch.begin, stretch.end))
+    months = Period(stretch.begin.date(), (stretch.end - timedelta(microseconds=1)).date()).months
+    for month in reversed(months) if newest_first else months:
+        span = Range(TABLE, ("month", f"{stretch.client_id}#{month}"), "at", low, high)
+        items = items_of(span, filter_for(wanted), only, newest_first=newest_first)
+        found = filter(wanted.matches, readable(TABLE, items, entry_in))
+        for _, at_once in groupby(found, key=lambda entry: entry.at):
+            yield from sorted(at_once, key=lambda entry: entry.id, reverse=newest_first)
+
+
+def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:
+    """List the entries of an ExtID, of one agent or of all: at most one more than `MAX_CANDIDATES`."""
+    found = items_of(range_of_prefix(TABLE, ("month", ext_id_partition(client_id, ext_id)), "at", prefix_of(agent_id)))
+    return list(islice(readable(TABLE, found, entry_in), MAX_CANDIDATES + 1))
+
+
+def day_counts(client_id: int, month: str, agent_id: int | None) -> list[DayCount]:
+    """List the counts of the days of a month (2026-03), by counter, of one agent or of each."""
+    found = items_of(counters_range(client_id, month, days_prefix(agent_id)), only=OF_DAYS)
+    return [one for of_counter in readable(TABLE, found, partial(_day_counts, month)) for one in of_counter]
+
+
+def _day_counts(month: str, item: Item) -> list[DayCount]:
+    (counter, _), numbers = counter_at(item["at"]["S"]), numbers_in(item)
+    return [
+        DayCount(
+            counter,
+            date.fromisoformat(f"{month}-{name[1:]}"),
+            count,
+            0 if counter.reverse_mode else numbers.get(f"{MONEY}{name[1:]}", 0),
+        )
+        for name, count in numbers.items()
+        if name[0] == COUNT
+    ]
+
+
+def hour_counts(client_id: int, day: date, agent_id: int | None) -> Iterator[tuple[CounterKey, Mapping[int, int]]]:
+    """Yield the counters of a day, of one agent or of each, with the numbers of transactions by hour."""
+    found = items_of(counters_range(client_id, day.isoformat()[:7], hours_prefix(day, agent_id)), only=OF_HOURS)
+    return readable(TABLE, found, _hour_counts)
+
+
+def _hour_counts(item: Item) -> tuple[CounterKey, Mapping[int, int]]:
+    counter, _ = counter_at(item["at"]["S"])
+    return counter, {int(name[1:]): number for name, number in numbers_in(item).items()}
+
+
+def days_prefix(agent_id: int | None) -> str:
+    """Return the prefix of the sort keys of the counters by day, of an agent or of all."""
+    return DAYS if agent_id is None else f"{DAYS}{agent_id}#"
+
+
+def hours_prefix(day: date, agent_id: int | None) -> str:
+    """Return the prefix of the sort keys of the counters of a day by hour, of an agent or of all."""
+    return f"{HOURS}{day:%d}#" if agent_id is None else f"{HOURS}{day:%d}#{agent_id}#"
+
+
+def day_of_hours(at: str) -> int:
+    """Return the day of the month of the counter by hour with this sort key."""
+    return int(at.removeprefix(HOURS)[:2])
+
+
+def counters_range(client_id: int, month: str, prefix: str) -> Range:
+    """Return the range of the counters of a month (2026-03) whose sort key begins with `prefix`."""
+    return range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix)
+
+
+def hours_range(client_id: int, first: date, last: date) -> Range:
+    """Return the range of the counters by hour on some days of one month, of all agents."""
+    return Range(TABLE, ("month", month_of(client_id, first)), "at", f"{HOURS}{first:%d}", f"{HOURS}{last:%d}#~")
+
+
+def numbers_in(item: Item) -> Counters:
+    """Return the numbers of a counter."""
+    return {name: int(value["N"]) for name, value in item.items() if name not in {"month", "at"} and "M" not in value}
+
+
+def taxes_in(item: Item) -> Mapping[str, Tax]:
+    """Return the taxes that the numbers of a counter name, by the key of the tax."""
+    return {name: decode(Tax, value["M"]) for name, value in item.items() if "M" in value}
