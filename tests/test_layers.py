@@ -24,14 +24,31 @@ def _name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def _imports(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def _imports(path: Path, *, for_types: bool = True) -> set[str]:
+    tree, found = ast.parse(path.read_text()), set[str]()
+    if not for_types:
+        tree.body = [
+            one for one in tree.body if not (isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING")
+        ]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add(node.module or "")
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def _reached(module: str) -> dict[str, Path]:
+    """Return the modules that a module imports at any time, directly or not, without the adapters of acquirers."""
+    files = {_name(path).removesuffix(".__init__"): path for path in MODULES}
+    found: dict[str, Path] = {}
+    unread = [module]
+    while unread:
+        name = unread.pop()
+        if name in files and name not in found and not name.startswith("chalicelib.gateways.acquirers."):
+            found[name] = files[name]
+            unread += [name.rpartition(".")[0], *_imports(files[name], for_types=False)]
     return found
 
 
@@ -53,6 +70,14 @@ def test_the_outside_imports_only_the_base_of_records_before_the_first_use() -> 
     lines = (ROOT / "chalicelib" / "outside.py").read_text(encoding="utf-8").splitlines()
 
     assert [line for line in lines if line.startswith("from chalicelib")] == ["from chalicelib.record import Record"]
+
+
+def test_a_payment_reaches_only_what_it_needs() -> None:
+    reached = _reached("chalicelib.routes.payments")
+
+    assert len(reached) <= 90
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in reached.values()) <= 12_000
+    assert {_room(name) for name in reached}.isdisjoint({"authorizer", "endpoints", "network", "receipts", "web"})
 
 
 def test_each_row_of_the_table_is_below_the_rooms_that_it_imports() -> None:

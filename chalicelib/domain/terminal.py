@@ -44,7 +44,6 @@ class Terminal(Record):
     created_at: datetime
     financial_institution_id: int
     branch_name: str
-    version: int = 1
     state: int = ACTIVE
     phone: str | None = None
     description: str | None = None

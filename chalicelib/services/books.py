@@ -5,7 +5,8 @@ from io import BytesIO
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.books import TAX, entries_of
-from chalicelib.domain.business_days import Period, business_day, period_of
+from chalicelib.domain.business_days import business_day
+from chalicelib.domain.periods import Period, period_of
 from chalicelib.errors import Check, Finding, invalid
 from chalicelib.gateways import files
 from chalicelib.gateways.ids import new_guid

@@ -7,8 +7,9 @@ from datetime import date, datetime
 from chalicelib import iso_codes
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.business_days import Period, business_day
+from chalicelib.domain.business_days import business_day
 from chalicelib.domain.drawer import Cash, Count, Drawer, cash_by_agent, currency_code, day_of, next_count
+from chalicelib.domain.periods import Period
 from chalicelib.domain.takings import check_size, too_much
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, ServiceError, invalid_references, missing

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.business_days import Period, business_day, days_up_to, period_of
+from chalicelib.domain.business_days import business_day
 from chalicelib.domain.history_entry import DayCount, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
@@ -20,6 +20,7 @@ from chalicelib.domain.history_page import (
     place_in_hours,
 )
 from chalicelib.domain.paging import Page
+from chalicelib.domain.periods import Period, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record

@@ -29,7 +29,7 @@ from chalicelib.services.caller_check import Admitted, admit, admit_to_transacti
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.message_limits import within_limits
 from chalicelib.services.message_numbers import identify_payment
-from chalicelib.store import linked_cards, receipt_numbers, terminals, transactions, unique_names
+from chalicelib.store import linked_cards, receipt_numbers, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import retry_with
@@ -188,8 +188,8 @@ def _store_offline(sale: Transaction, also: list[Write]) -> Transaction:
     It is stored all the same: money was taken, and only people can see whether it was taken twice.
     """
     try:
-        transactions.record(sale, *also, *unique_names.register_offline_sale(sale))
-    except unique_names.SoldTwiceError:
+        transactions.record(sale, *also, *receipt_numbers.register_offline_sale(sale))
+    except receipt_numbers.SoldTwiceError:
         log("offline_sale_twice", transaction=sale.id, merchant=sale.client_id, agent=sale.agent.id)
         sale = replace(sale, warnings=(*sale.warnings, Warned(OFFLINE_QUEUE_ID, Check.TWICE)))
         transactions.record(sale, *also)

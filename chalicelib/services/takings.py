@@ -5,7 +5,8 @@ from dataclasses import field, replace
 from datetime import date, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.business_days import LONGEST, business_day, period_of
+from chalicelib.domain.business_days import business_day
+from chalicelib.domain.periods import LONGEST, period_of
 from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Takings, check_size, takings_of, too_much
 from chalicelib.record import Record
 from chalicelib.schemas.takings import BY_HOUR, ReportTakings

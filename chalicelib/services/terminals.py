@@ -64,7 +64,8 @@ def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
         **body.record_fields(),
     )
 
-    terminals.create(terminal, Act("create", caller.agent_id, now), moves_mid=admitted.agent.is_system_user)
+    registered = unique_names.register_names(terminal, moves_mid=admitted.agent.is_system_user)
+    terminals.create(terminal, Act("create", caller.agent_id, now), *registered)
     return terminal
 
 

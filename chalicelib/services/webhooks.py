@@ -11,12 +11,13 @@ from chalicelib.domain import deliveries as delivery_rules
 from chalicelib.domain import events as event_rules
 from chalicelib.domain import permissions, webhooks
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.business_days import business_day, period_of, start_of
+from chalicelib.domain.business_days import business_day, start_of
 from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.events import KEPT_FOR, PING, Event
 from chalicelib.domain.history_page import MAX_CANDIDATES
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.paging import PAGE_SIZE
+from chalicelib.domain.periods import period_of
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import may_be_called
 from chalicelib.domain.webhooks import Webhook

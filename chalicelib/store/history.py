@@ -16,15 +16,12 @@ from chalicelib.domain.history_entry import (
     tax_key,
 )
 from chalicelib.domain.kinds import InputType
-from chalicelib.domain.phases import Phase
-from chalicelib.domain.taxes import Tax, TaxAmount
+from chalicelib.domain.taxes import Tax
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 from chalicelib.store.table import (
-    Item,
     Key,
     Write,
-    decode,
     delete,
     put_item,
     update,
@@ -53,29 +50,6 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
         **{name: getattr(entry, name) for name in SEARCHED},
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def entry_in(item: Item) -> HistoryEntry:
-    """Return the entry in an item."""
-    order, first, second, transaction_id = item["at"]["S"].split("#", 3)
-    at, agent_id = (first, second) if f"{order}#" == IN_ORDER else (second, first)
-    taken = int(item["taken_minor"]["N"]) if "taken_minor" in item else 0
-    receipts = item["receipts"]["S"].split(BETWEEN) if "receipts" in item else ()
-    return HistoryEntry(
-        id=transaction_id,
-        at=datetime.fromisoformat(at),
-        counter=counter_of(int(agent_id), item["kind"]["S"]),
-        taken_minor=taken,
-        amount_minor=int(item["amount_minor"]["N"]) if "amount_minor" in item else taken,
-        receipts=tuple(receipts),
-        client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
-        phase=Phase(item["phase"]["S"]) if "phase" in item else None,
-        original_id=item["original_id"]["S"] if "original_id" in item else None,
-        original_agent=int(item["original_agent"]["N"]) if "original_agent" in item else None,
-        taxes=tuple(decode(TaxAmount, tax["M"]) for tax in item["taxes"]["L"]) if "taxes" in item else (),
-        exact={name: text["S"] for name, text in item["exact"]["M"].items()} if "exact" in item else {},
-        **{name: item[name]["S"] for name in SEARCHED if name in item},
-    )
 
 
 def writes_for_new(transaction: Transaction) -> list[Write]:
@@ -190,12 +164,6 @@ def kind_text(counter: CounterKey) -> str:
     return f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}.{counter.acquirer}"
 
 
-def counter_of(agent_id: int, kind: str) -> CounterKey:
-    """Return the counter of an agent from a text of `kind_text`."""
-    input_type, reverse_mode, money, acquirer = kind.split(".", 3)
-    return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:], acquirer)
-
-
 def _counter_text(entry: HistoryEntry) -> str:
     """Return the part of a sort key for a counter: 17#10.0.2ZAR.CASH.
 
@@ -204,10 +172,3 @@ def _counter_text(entry: HistoryEntry) -> str:
     counter, original_agent = entry.counter, entry.original_agent
     is_for_another = original_agent is not None and counter.input_type == InputType.CASH
     return f"{counter.agent_id}#{kind_text(counter)}{f'{FOR}{original_agent}' if is_for_another else ''}"
-
-
-def counter_at(at: str) -> tuple[CounterKey, int | None]:
-    """Return the counter with this sort key, and the other agent for whose payments it gave cash back, if any."""
-    *_, agent_id, text = at.split("#")
-    kind, _, original_agent = text.partition(FOR)
-    return counter_of(int(agent_id), kind), int(original_agent) if original_agent else None

@@ -6,19 +6,20 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from chalicelib.domain.business_days import Period
 from chalicelib.domain.history_entry import COUNT, MONEY, SEARCHED, CounterKey, Counters, DayCount, HistoryEntry
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.history_page import MAX_CANDIDATES
-from chalicelib.domain.taxes import Tax
+from chalicelib.domain.periods import Period
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.record import Record
 from chalicelib.store.history import (
+    BETWEEN,
     DAYS,
+    FOR,
     HOURS,
     IN_ORDER,
     TABLE,
-    counter_at,
-    entry_in,
     ext_id_partition,
     month_of,
     prefix_of,
@@ -36,6 +37,42 @@ EXPORTED = (  # the attributes for an exported row
 # The attributes for a list, which shows no taxes.
 OF_DAYS = ("at", *(f"{letter}{day:02d}" for letter in (COUNT, MONEY) for day in range(1, 32)))
 OF_HOURS = ("at", *(f"{COUNT}{hour:02d}" for hour in range(24)))
+
+
+def entry_in(item: Item) -> HistoryEntry:
+    """Return the entry in an item."""
+    order, first, second, transaction_id = item["at"]["S"].split("#", 3)
+    at, agent_id = (first, second) if f"{order}#" == IN_ORDER else (second, first)
+    taken = int(item["taken_minor"]["N"]) if "taken_minor" in item else 0
+    receipts = item["receipts"]["S"].split(BETWEEN) if "receipts" in item else ()
+    return HistoryEntry(
+        id=transaction_id,
+        at=datetime.fromisoformat(at),
+        counter=counter_of(int(agent_id), item["kind"]["S"]),
+        taken_minor=taken,
+        amount_minor=int(item["amount_minor"]["N"]) if "amount_minor" in item else taken,
+        receipts=tuple(receipts),
+        client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
+        phase=Phase(item["phase"]["S"]) if "phase" in item else None,
+        original_id=item["original_id"]["S"] if "original_id" in item else None,
+        original_agent=int(item["original_agent"]["N"]) if "original_agent" in item else None,
+        taxes=tuple(decode(TaxAmount, tax["M"]) for tax in item["taxes"]["L"]) if "taxes" in item else (),
+        exact={name: text["S"] for name, text in item["exact"]["M"].items()} if "exact" in item else {},
+        **{name: item[name]["S"] for name in SEARCHED if name in item},
+    )
+
+
+def counter_of(agent_id: int, kind: str) -> CounterKey:
+    """Return the counter of an agent from a text of `kind_text`."""
+    input_type, reverse_mode, money, acquirer = kind.split(".", 3)
+    return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:], acquirer)
+
+
+def counter_at(at: str) -> tuple[CounterKey, int | None]:
+    """Return the counter with this sort key, and the other agent for whose payments it gave cash back, if any."""
+    *_, agent_id, text = at.split("#")
+    kind, _, original_agent = text.partition(FOR)
+    return counter_of(int(agent_id), kind), int(original_agent) if original_agent else None
 
 
 def filter_for(wanted: HistoryFilter) -> Filter | None:

@@ -2,8 +2,10 @@
 
 The write that stores a payment or reversal also counts up, on the condition that no other write did meanwhile. So an
 agent's numbers at a merchant have no gap and no repeat, after any race or crash.
+Offline sales have the numbers of their tills.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta
@@ -16,6 +18,7 @@ from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, update
 
 TABLE = "sequences"
+NUMBERS_KEPT_FOR = timedelta(days=366)  # a till reports an offline sale within a year
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world
 
 
@@ -72,3 +75,33 @@ def _count_up(own: Key[MonthNumbers], numbers: MonthNumbers | None, today: Mappi
         return update(own, {"last": today}, condition="attribute_not_exists(#last)", otherwise=taken)
     last, read = {"last": {**numbers.last, **today}}, {"read": numbers.last}
     return update(own, last, condition="#last = :read", compared=read, otherwise=taken)
+
+
+class NumberOfOfflineSale(Record):
+    """The transaction that has a till's number and queue ID. Its name is a digest, because both may name a person."""
+
+    name: str
+    sale: str
+
+
+class SoldTwiceError(Exception):
+    """Another offline sale of the merchant has the same number and queue ID."""
+
+
+def register_offline_sale(sale: Transaction) -> list[Write]:
+    """Register the till's number and queue ID of an offline sale, if it has both.
+
+    The transaction raises SoldTwiceError when another sale has them, but not when the same sale is stored again.
+    """
+    queue_id = sale.particulars.offline_queue_id
+    if queue_id is None or not sale.invoice:
+        return []
+    digest = hashlib.sha256(f"{sale.invoice}\n{queue_id}".encode()).hexdigest()
+    expires_at = int((sale.created_at + NUMBERS_KEPT_FOR).timestamp())
+    write = update(
+        Key(TABLE, NumberOfOfflineSale, {"name": f"offline#{sale.client_id}#{digest}"}),
+        {"sale": sale.id, "expires_at": expires_at},
+        condition="attribute_not_exists(#sale) OR #sale = :sale",
+        otherwise=SoldTwiceError(),
+    )
+    return [write]

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
 
-from chalicelib.domain.business_days import Period
 from chalicelib.domain.history_entry import MONEY, MOVED, counted_taxes
+from chalicelib.domain.periods import Period
 from chalicelib.domain.takings import Moved
-from chalicelib.store.history import TABLE, counter_at
+from chalicelib.store.history import TABLE
 from chalicelib.store.history_lists import (
+    counter_at,
     counters_range,
     day_of_hours,
     days_prefix,

@@ -1,9 +1,9 @@
-"""Terminals by ID. Their names (TID) are registered, which makes them unique in their merchant."""
+"""Terminals by ID."""
 
 from chalicelib.domain.terminal import Terminal
-from chalicelib.store import audit, unique_names
+from chalicelib.store import audit
 from chalicelib.store.audit import Act, filled_fields
-from chalicelib.store.table import Key, commit, list_records, put_new
+from chalicelib.store.table import Key, Write, commit, list_records, put_new
 
 TABLE = "terminals"
 
@@ -13,19 +13,10 @@ def key(terminal_id: int) -> Key[Terminal]:
     return Key(TABLE, Terminal, {"id": terminal_id})
 
 
-def create(terminal: Terminal, act: Act, *, moves_mid: bool) -> None:
-    """Store a new terminal.
-
-    Raise 308 when the merchant already has one with this name, or another merchant has its MID. `moves_mid`: the MID
-    becomes this merchant's.
-    """
-    mid = (terminal.back_retailer_id or "").strip()
-    commit(
-        put_new(TABLE, terminal, "id"),
-        unique_names.register_tid(terminal.client_id, terminal.tid, terminal.id),
-        *([unique_names.register_mid(mid, terminal.client_id, moves=moves_mid)] if mid else []),
-        audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal)),
-    )
+def create(terminal: Terminal, act: Act, *also: Write) -> None:
+    """Store a new terminal and the writes in `also`, which register its unique names."""
+    entry = audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal))
+    commit(put_new(TABLE, terminal, "id"), *also, entry)
 
 
 def only_one(client_id: int) -> int | None:

@@ -1,15 +1,13 @@
-"""Unique names: a TID within its merchant, a merchant's MID at its bank, the number of a till's offline sale."""
+"""The unique names of a terminal: its TID within its merchant, and the merchant's MID at its bank."""
 
 import hashlib
-from datetime import timedelta
 
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, Finding, ServiceError
 from chalicelib.record import Record
 from chalicelib.store.table import Key, Write, put_new, update
 
 TABLE = "sequences"
-NUMBERS_KEPT_FOR = timedelta(days=366)  # a till reports an offline sale within a year
 
 
 class UniqueName(Record):
@@ -52,31 +50,11 @@ def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
     )
 
 
-class NumberOfOfflineSale(Record):
-    """The transaction that has a till's number and queue ID. Its name is a digest, because both may name a person."""
+def register_names(terminal: Terminal, *, moves_mid: bool) -> list[Write]:
+    """Register the TID and the MID of a new terminal. With `moves_mid`, the MID becomes its merchant's.
 
-    name: str
-    sale: str
-
-
-class SoldTwiceError(Exception):
-    """Another offline sale of the merchant has the same number and queue ID."""
-
-
-def register_offline_sale(sale: Transaction) -> list[Write]:
-    """Register the till's number and queue ID of an offline sale, if it has both.
-
-    The transaction raises SoldTwiceError when another sale has them, but not when the same sale is stored again.
+    Raise 308 when the merchant already has a terminal with this TID, or another merchant has the MID.
     """
-    queue_id = sale.particulars.offline_queue_id
-    if queue_id is None or not sale.invoice:
-        return []
-    digest = hashlib.sha256(f"{sale.invoice}\n{queue_id}".encode()).hexdigest()
-    expires_at = int((sale.created_at + NUMBERS_KEPT_FOR).timestamp())
-    write = update(
-        Key(TABLE, NumberOfOfflineSale, {"name": f"offline#{sale.client_id}#{digest}"}),
-        {"sale": sale.id, "expires_at": expires_at},
-        condition="attribute_not_exists(#sale) OR #sale = :sale",
-        otherwise=SoldTwiceError(),
-    )
-    return [write]
+    mid = (terminal.back_retailer_id or "").strip()
+    tid = register_tid(terminal.client_id, terminal.tid, terminal.id)
+    return [tid, *([register_mid(mid, terminal.client_id, moves=moves_mid)] if mid else [])]

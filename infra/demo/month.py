@@ -15,9 +15,10 @@ from typing import Any
 
 from chalicelib.domain import payment, steps
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.business_days import USUAL, business_day
+from chalicelib.domain.business_days import business_day
 from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.payment import PointOfSale
+from chalicelib.domain.periods import USUAL
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode

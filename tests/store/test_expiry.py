@@ -13,7 +13,7 @@ from chalicelib.domain.password_lock import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, F
 from chalicelib.errors import ServiceError
 from chalicelib.store import message_limits as message_counters
 from chalicelib.store import outbox as messages
-from chalicelib.store import password_lock, unique_names
+from chalicelib.store import password_lock, receipt_numbers
 from chalicelib.store.agents import LOGINS
 from chalicelib.store.events import TABLE as EVENTS
 from chalicelib.store.sessions import TABLE as SESSIONS
@@ -75,7 +75,7 @@ def the_number_of_an_offline_sale() -> Expiry:
     """A copy of the sale from another device is named as one."""
     payment = a_payment()
     particulars = replace(payment.particulars, offline_queue_id="ABCDE:1")
-    (write,) = unique_names.register_offline_sale(replace(payment, invoice="ABCDE-000001", particulars=particulars))
+    (write,) = receipt_numbers.register_offline_sale(replace(payment, invoice="ABCDE-000001", particulars=particulars))
     return _values(write)["expires_at"], payment.created_at + LATEST_SALE
 
 
@@ -97,7 +97,7 @@ RECORDS: dict[Callable[[], Expiry], str] = {
     a_sent_message: messages.TABLE,
     a_message_that_was_given_up: messages.TABLE,
     a_counter_of_messages: message_counters.TABLE,
-    the_number_of_an_offline_sale: unique_names.TABLE,
+    the_number_of_an_offline_sale: receipt_numbers.TABLE,
 }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.outbox import held_for_stream
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, merchants, outbox, sequences, terminals, unique_names
@@ -29,6 +30,11 @@ def stored(**changes: object) -> Agent:
     agent = an_agent(**changes)
     agents.create(agent, a_login(agent), ACT)
     return agent
+
+
+def create_terminal(terminal: Terminal) -> None:
+    """Store a terminal as a merchant's administrator does."""
+    terminals.create(terminal, ACT, *unique_names.register_names(terminal, moves_mid=False))
 
 
 def in_parallel(work: Callable[[int], object], times: int) -> list[object]:
@@ -71,12 +77,12 @@ class TestOnBothEngines:
 
     def test_a_name_belongs_to_one_terminal_of_a_merchant(self) -> None:
         first = a_terminal(client_id=an_agent().id)
-        terminals.create(first, ACT, moves_mid=False)
+        create_terminal(first)
         second, elsewhere = a_terminal(client_id=first.client_id), a_terminal(client_id=first.client_id + 10**6)
 
         with pytest.raises(ServiceError) as refusal:
-            terminals.create(second, ACT, moves_mid=False)
-        terminals.create(elsewhere, ACT, moves_mid=False)
+            create_terminal(second)
+        create_terminal(elsewhere)
 
         assert refusal.value.error is ErrorCode.TID_TAKEN
         assert read(terminals.key(second.id)) is None
@@ -86,7 +92,7 @@ class TestOnBothEngines:
     def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:
         client_id = an_agent().id
         for tid in ("B", "A"):
-            terminals.create(a_terminal(client_id=client_id, tid=tid), ACT, moves_mid=False)
+            create_terminal(a_terminal(client_id=client_id, tid=tid))
         first, second = stored(client_id=client_id), stored(client_id=client_id)
 
         assert [terminal.tid for terminal in terminals.of_merchant(client_id)] == ["A", "B"]
@@ -205,14 +211,14 @@ class TestRaces:
 
     def test_of_many_terminals_with_one_name_one_is_created(self) -> None:
         client_id = an_agent().id
-        outcomes = in_parallel(lambda _: terminals.create(a_terminal(client_id=client_id), ACT, moves_mid=False), 16)
+        outcomes = in_parallel(lambda _: create_terminal(a_terminal(client_id=client_id)), 16)
 
         assert outcomes.count(None) == 1
         assert outcomes.count(ErrorCode.TID_TAKEN) == 15
 
     def test_of_many_merchants_with_one_number_at_the_bank_one_gets_it(self) -> None:
         def create(_: int) -> None:
-            terminals.create(a_terminal(back_retailer_id="RACE 1"), ACT, moves_mid=False)
+            create_terminal(a_terminal(back_retailer_id="RACE 1"))
 
         outcomes = in_parallel(create, 16)
 

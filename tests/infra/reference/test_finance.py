@@ -17,10 +17,10 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.domain.business_days import Period
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.money import Currency
+from chalicelib.domain.periods import Period
 from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
 from chalicelib.domain.takings import takings_of
 from chalicelib.domain.transaction import ERASED, Erasure, Transaction

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain import events, message_limits, outbox, password_lock, sessions
-from chalicelib.store import unique_names
+from chalicelib.store import receipt_numbers
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -64,7 +64,7 @@ EXPIRING = {
     "`logins`, unknown": f"{period(password_lock.COUNTED_FOR)} after the last wrong password",
     "`sessions`": end_of(sessions.ORDINARY),
     "`sessions`, remembered": end_of(sessions.REMEMBERED),
-    "`sequences`, offline sales": period(unique_names.NUMBERS_KEPT_FOR),
+    "`sequences`, offline sales": period(receipt_numbers.NUMBERS_KEPT_FOR),
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`sequences`, receipts later": period(outbox.KEPT_FOR),
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
