@@ -1,9 +1,8 @@
 """The catalogue of refusals: one enum, one exception, one shape on the wire."""
 
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
-
-from chalicelib.record import Record
 
 MAX_VALIDATIONS = 100  # items in an answer: the first ones found
 
@@ -103,7 +102,8 @@ class Check(IntEnum):
     CAPITALS = 13
 
 
-class Finding(Record):
+@dataclass(frozen=True)
+class Finding:
     """A fault in a field of a domain value, under the domain's name: `amount`, `card.exp`."""
 
     field: str
@@ -119,6 +119,7 @@ def missing(field: str, error: ErrorCode) -> Finding:
 ERROR, WARNING = 1, 2
 
 
+@dataclass(frozen=True)
 class Validation(Finding):
     """One item of `Validations`. Its field is the path in the request. A warning does not stop the request."""
 

@@ -9,12 +9,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar, cast
-
-from chalicelib.record import Record
 
 if TYPE_CHECKING:
     import socket
@@ -96,7 +94,8 @@ def _typed() -> TextIO:
     return sys.stdin
 
 
-class Outside(Record):
+@dataclass(frozen=True)
+class Outside:
     """The time, the settings, the secrets and each way out of the service."""
 
     now: Callable[[], datetime] = machine_time

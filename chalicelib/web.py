@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, get_type_hints
@@ -19,7 +20,6 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
 from chalicelib.errors import ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
-from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, Headers, from_query, merge_inputs, request_or_part, spelling_sent
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
@@ -145,7 +145,8 @@ def _imported(function: View) -> View:
     return view
 
 
-class Endpoint(Record):
+@dataclass(frozen=True)
+class Endpoint:
     """One operation: method, path, and its function in `chalicelib.routes`, which may be deferred.
 
     The function receives these arguments: `body`, parsed and validated; `caller`, the authenticated agent; `headers`,

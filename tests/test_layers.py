@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EVERYWHERE = {"errors", "outside", "record"}
+EVERYWHERE = {"errors", "outside"}
 ROW = re.compile(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
 # The table of CONTRIBUTING.md is the rule: what each room may import.
 MAY_IMPORT = {
@@ -66,10 +66,10 @@ def test_a_room_imports_only_the_rooms_it_may(path: Path) -> None:
     assert room != "domain" or "outside" not in rooms
 
 
-def test_the_outside_imports_only_the_base_of_records_before_the_first_use() -> None:
+def test_the_outside_imports_nothing_of_the_service_before_the_first_use() -> None:
     lines = (ROOT / "chalicelib" / "outside.py").read_text(encoding="utf-8").splitlines()
 
-    assert [line for line in lines if line.startswith("from chalicelib")] == ["from chalicelib.record import Record"]
+    assert [line for line in lines if line.startswith("from chalicelib")] == []
 
 
 def test_a_payment_reaches_only_what_it_needs() -> None:
@@ -124,19 +124,6 @@ def test_the_domain_needs_the_standard_library_alone(path: Path) -> None:
     third_party |= {"iso4217", "iso3166", "iso8583", "urllib3"}
 
     assert {name.split(".")[0] for name in _imports(path)} & third_party == set()
-
-
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_frozen_class_is_a_record_unless_it_has_slots(path: Path) -> None:
-    options = [
-        {option.arg for option in decorator.keywords}
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ClassDef)
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call) and "dataclass" in ast.unparse(decorator.func)
-    ]
-
-    assert [names for names in options if "frozen" in names and "slots" not in names] == []
 
 
 @pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "infra").rglob("*.py")), ROOT / "app.py"], ids=str)

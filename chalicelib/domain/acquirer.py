@@ -1,6 +1,6 @@
 """The acquirer: the requests it receives, with our references, and its answers."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -8,7 +8,6 @@ from chalicelib.domain.card import CardData
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, MessageTrace, TerminalSnapshot
-from chalicelib.record import Record
 
 APPROVED_CODE = 0
 PARTIAL, TOO_LATE, UNREACHABLE, DUPLICATE = 10, 68, 91, 94  # ISO 8583 field 39
@@ -61,7 +60,8 @@ class ReversalKind(StrEnum):
 CANCELLED_AT_TILL, ANSWER_UNUSABLE, NO_ANSWER = "4000", "4020", "4021"  # ISO 8583 field 56
 
 
-class Message(Record):
+@dataclass(frozen=True)
+class Message:
     """The facts by which a host recognises a message.
 
     The message of a cancel or an automatic reversal has the RRN, local time and terminal of the message that it
@@ -76,7 +76,8 @@ class Message(Record):
     terminal: TerminalSnapshot
 
 
-class AuthorizationRequest(Record):
+@dataclass(frozen=True)
+class AuthorizationRequest:
     """A payment to authorize, with a card or with the acquirer's token for one."""
 
     reference: str
@@ -94,7 +95,8 @@ class AuthorizationRequest(Record):
     message: Message | None = None  # only for a host without inquiries
 
 
-class ReversalRequest(Record):
+@dataclass(frozen=True)
+class ReversalRequest:
     """An authorization to reverse in full or in part; `reference` is the reversal's own.
 
     Card, external terminal and additional fields come from the till's request and are not stored. A request that the
@@ -117,21 +119,24 @@ class ReversalRequest(Record):
     input_type: InputType | None = None  # the way the card was read
 
 
-class LinkRequest(Record):
+@dataclass(frozen=True)
+class LinkRequest:
     """A card to exchange for a token."""
 
     reference: str
     card: CardData
 
 
-class Reversed(Record):
+@dataclass(frozen=True)
+class Reversed:
     """The payment and the amount that an acquirer says it reversed."""
 
     original: str
     amount_minor: int
 
 
-class AcquirerAnswer(Record):
+@dataclass(frozen=True)
+class AcquirerAnswer:
     """The outcome: an ISO 8583 response code (0 approved) and the acquirer's references.
 
     The answer to a reversal names the payment and amount that it reversed; the answer to a payment does not.
@@ -157,7 +162,8 @@ class AcquirerAnswer(Record):
         return self.code == APPROVED_CODE
 
 
-class LinkAnswer(Record):
+@dataclass(frozen=True)
+class LinkAnswer:
     """The token of a card, or the code of the refusal."""
 
     code: int

@@ -1,17 +1,18 @@
 """An agent: the account (POS user) that takes payments on a terminal, and its login."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from chalicelib.domain.kinds import Features
 from chalicelib.domain.secret import Secret
-from chalicelib.record import Record
 
 BLOCKED, ACTIVE = 0, 1  # State of a merchant, an agent or a terminal, by the specification
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
 
 
-class MobileSettings(Record):
+@dataclass(frozen=True)
+class MobileSettings:
     """The settings of the mobile application; None means "not set"."""
 
     features: Features | None = None
@@ -24,21 +25,24 @@ class MobileSettings(Record):
     barcode_scanner: bool | None = None
 
 
-class PrinterSettings(Record):
+@dataclass(frozen=True)
+class PrinterSettings:
     """The receipt printer: ID and code of an entry of the stage's catalogue."""
 
     printer_id: int | None = None
     printer_code: str | None = None
 
 
-class BranchActions(Record):
+@dataclass(frozen=True)
+class BranchActions:
     """Rights within a branch (the merchant itself: the interface has no other branches)."""
 
     branch_id: int
     actions: tuple[int, ...] = ()
 
 
-class Agent(Record):
+@dataclass(frozen=True)
+class Agent:
     """A stored agent. It holds no password; its secret key is sealed with the stage's KMS key."""
 
     id: int
@@ -70,7 +74,8 @@ class Agent(Record):
     avatar_key: str | None = None
 
 
-class Login(Record):
+@dataclass(frozen=True)
+class Login:
     """The data for a sign-in: one record under the e-mail, so that one read suffices and the e-mail is unique."""
 
     email: str
@@ -86,7 +91,8 @@ class Login(Record):
     last_logon: datetime | None = None
 
 
-class Caller(Record):
+@dataclass(frozen=True)
+class Caller:
     """The agent that the authorizer let in, the credential version that it read, and its session.
 
     `ends_at` is the end of the credential: of a session without further use, or of a token by its `exp`. `session` is

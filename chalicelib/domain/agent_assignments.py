@@ -1,6 +1,7 @@
 """The terminal, printer and branch that a request names for an agent, found or refused; the search over agents."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
 from chalicelib.domain.merchant import Merchant
@@ -8,7 +9,6 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import RememberedSession
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import Check, ErrorCode, Finding, missing
-from chalicelib.record import Record
 
 Findings = list[Finding]
 
@@ -60,7 +60,8 @@ def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:
     return [missing(name, ErrorCode.BRANCH_NOT_FOUND) for name, branch in requested.items() if branch != client_id]
 
 
-class Profile(Record):
+@dataclass(frozen=True)
+class Profile:
     """An agent, its merchant and login, the name of its terminal, and the signed URL of its picture.
 
     The secret key and the remembered sessions are set only where they may be shown.

@@ -2,19 +2,20 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from chalicelib.domain.kinds import OWN_ACQUIRERS
 from chalicelib.domain.takings import Moved
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 
 MOST_ENTRIES = 20_000
 SALES, RETURNS, CLEARING, TAX = "sales", "returns", "clearing", "tax"
 
 
-class Posting(Record):
+@dataclass(frozen=True)
+class Posting:
     """An amount in an account of an entry: a debit above zero, a credit below. The text gives the reason."""
 
     account: str
@@ -22,7 +23,8 @@ class Posting(Record):
     text: str
 
 
-class BookEntry(Record):
+@dataclass(frozen=True)
+class BookEntry:
     """The money that a tender (an acquirer's code) took and gave back on a day, in one currency."""
 
     day: date

@@ -6,7 +6,7 @@ The number, CVV2, track and TLV are Secrets from the first line to the acquirer.
 import calendar
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain import emv
@@ -15,7 +15,6 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData
 from chalicelib.errors import Check, Finding
-from chalicelib.record import Record
 
 CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # Status of a linked card
@@ -30,7 +29,8 @@ CHIP_DATA_IS = "EMV data objects in hexadecimal, with the card's number and expi
 STRIPE_IS = "A track 2 is expected, alone or after track 1."
 
 
-class Brand(Record):
+@dataclass(frozen=True)
+class Brand:
     """A payment system: the first and last prefix of each of its ranges, and the lengths of its numbers."""
 
     name: str
@@ -52,7 +52,8 @@ BRANDS = (
 )
 
 
-class CardInput(Record):
+@dataclass(frozen=True)
+class CardInput:
     """The card data of a request, unread."""
 
     pan: Secret | None = None
@@ -61,7 +62,8 @@ class CardInput(Record):
     reader_data: Secret | None = None
 
 
-class CardData(Record):
+@dataclass(frozen=True)
+class CardData:
     """A card in memory, on its way to the acquirer. Only its details may be stored."""
 
     pan: Secret
@@ -74,7 +76,8 @@ class CardData(Record):
     has_chip: bool = False  # a swiped card's stripe names a chip
 
 
-class LinkedCard(Record):
+@dataclass(frozen=True)
+class LinkedCard:
     """A card that an agent may pay with by its ID. Its details and the acquirer's token for it are stored."""
 
     id: int

@@ -1,7 +1,7 @@
 """Deliveries of events: their attempts and pauses, and the effect of an attempt on its webhook."""
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from http import HTTPStatus
@@ -12,7 +12,6 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, NOTICE, Outbox
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.webhooks import Webhook
-from chalicelib.record import Record
 
 SECONDS = 10  # the longest wait for an answer
 HELD_FOR = timedelta(seconds=30)  # by the attempting process: longer than an attempt
@@ -35,7 +34,8 @@ class DeliveryState(StrEnum):
     GIVEN_UP = "given up"
 
 
-class Attempt(Record):
+@dataclass(frozen=True)
+class Attempt:
     """One attempt: the status and the beginning of the answer, or the reason for no answer."""
 
     at: datetime
@@ -55,7 +55,8 @@ class Attempt(Record):
         return self.milliseconds > SLOW / timedelta(milliseconds=1)
 
 
-class Delivery(Record):
+@dataclass(frozen=True)
+class Delivery:
     """A stored delivery, in the queue of its webhook until it is finished. Its holder owns it until `due_at`.
 
     `began_at` is the start of the three days of attempts.

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -11,12 +11,12 @@ from chalicelib.domain.money import Currency, from_minor
 from chalicelib.domain.payment import minor
 from chalicelib.domain.takings import Moved
 from chalicelib.errors import Check, Finding, invalid
-from chalicelib.record import Record
 
 Sums = Mapping[tuple[str, int], int]  # minor units by currency and its decimals
 
 
-class Count(Record):
+@dataclass(frozen=True)
+class Count:
     """A float or a count of a drawer on a day, stored and never changed; `number` counts those of the day from 1.
 
     The latest has a second copy, which the next count replaces.
@@ -38,7 +38,8 @@ class Count(Record):
     version: int = 1
 
 
-class Entry(Record):
+@dataclass(frozen=True)
+class Entry:
     """The float and the counted cash that somebody enters, None for an absent one, and a note about them."""
 
     float_amount: Decimal | None = None
@@ -56,14 +57,16 @@ class Entry(Record):
         return float_minor, counted_minor
 
 
-class Cash(Record):
+@dataclass(frozen=True)
+class Cash:
     """The cash of an agent on a day: taken less given back, and given back by others for its payments."""
 
     own: Sums = field(default_factory=dict)
     by_others: Sums = field(default_factory=dict)
 
 
-class Drawer(Record):
+@dataclass(frozen=True)
+class Drawer:
     """An agent's drawer on a day. Without a currency it has neither cash nor a count."""
 
     client_id: int

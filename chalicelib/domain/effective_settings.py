@@ -1,7 +1,7 @@
 """The features and settings in force for an agent, and the ways to pay that they enable."""
 
 from collections.abc import Callable, Collection
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 from chalicelib.domain.agent import Agent, MobileSettings, PrinterSettings
@@ -9,7 +9,6 @@ from chalicelib.domain.kinds import KINDS, Features, InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import is_enabled, layers_of
-from chalicelib.record import Record
 
 S = TypeVar("S", Features, MobileSettings, PrinterSettings)
 
@@ -54,7 +53,8 @@ def _first_set(*layers: S) -> S:
     return type(layers[0])(**values)
 
 
-class PaymentOption(Record):
+@dataclass(frozen=True)
+class PaymentOption:
     """A way to pay: its InputType and its acquirer."""
 
     input_type: InputType
@@ -62,7 +62,8 @@ class PaymentOption(Record):
     acquirer_name: str
 
 
-class Account(Record):
+@dataclass(frozen=True)
+class Account:
     """An account, its merchant, and the currency of its payments. A system user has no merchant of its own."""
 
     agent: Agent
@@ -70,6 +71,7 @@ class Account(Record):
     currency: Currency | None
 
 
+@dataclass(frozen=True)
 class AccountConfiguration(Account):
     """An account and its ways to pay. `products` are the ProductDescCodes that payment/prepare serves."""
 

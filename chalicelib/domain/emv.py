@@ -6,10 +6,9 @@ EMV Book 3, Annex B. No error quotes the data, because it is a card.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from chalicelib.domain.transaction import EmvData
-from chalicelib.record import Record
 
 MAX_DEPTH = 8  # templates within templates; cards have three
 CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
@@ -33,7 +32,8 @@ class MalformedError(ValueError):
     """The data does not have the form of a reader's data."""
 
 
-class Track2(Record):
+@dataclass(frozen=True)
+class Track2:
     """The fields of a track 2. `exp` is MMYY, as a card prints it; `rest` begins with the service code."""
 
     pan: str

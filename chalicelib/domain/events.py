@@ -2,12 +2,12 @@
 
 import hashlib
 import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
-from chalicelib.record import Record
 
 KEPT_FOR = timedelta(days=30)
 ID_PATTERN = re.compile(r"evt_[0-9a-f]{32}")
@@ -44,7 +44,8 @@ OF_REVERSALS = {
 }
 
 
-class Event(Record):
+@dataclass(frozen=True)
+class Event:
     """A stored event. A ping has no phase, transaction or agent. Until it is begun, it is held for the stream, or due.
 
     `due_at` follows from the event's time. So an event that is stored late, after a slow acquirer or by a paused

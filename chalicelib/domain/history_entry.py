@@ -6,7 +6,7 @@ Counters have a number for each day of a month and for each hour of a day, by ag
 import json
 from base64 import b32encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from hashlib import sha256
@@ -17,10 +17,10 @@ from chalicelib.domain.business_days import text_of, to_local
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.domain.transaction import Transaction
-from chalicelib.record import Record
 
 
-class CounterKey(Record):
+@dataclass(frozen=True)
+class CounterKey:
     """The key of a counter: the transactions of one agent, one kind and one currency."""
 
     agent_id: int
@@ -31,7 +31,8 @@ class CounterKey(Record):
     acquirer: str
 
 
-class HistoryEntry(Record):
+@dataclass(frozen=True)
+class HistoryEntry:
     """The thin entry of a transaction in the history. Texts are case-folded, because a search ignores case."""
 
     id: str
@@ -154,7 +155,8 @@ COUNT, MOVED, MONEY, GROSS, TAX = "n", "k", "m", "g", "t"
 Counters = Mapping[str, int]
 
 
-class DayCount(Record):
+@dataclass(frozen=True)
+class DayCount:
     """A counter's transactions on a day, and the money that its payments took, in minor units."""
 
     counter: CounterKey

@@ -1,11 +1,11 @@
 """The filter of a list: the kinds, references and texts that it searches. Pure functions."""
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
 from chalicelib.domain.history_entry import SEARCHED, CounterKey, HistoryEntry, folded
-from chalicelib.record import Record
 
 NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough for exact multiplication
 DECIMALS = range(5)  # the numbers of decimals of currencies
@@ -14,7 +14,8 @@ TRUNK = "(0)"  # in numbers for callers at home and abroad: +27 (0)82 987 6543
 MIN_PHONE_DIGITS = 5  # fewer digits occur in almost every number
 
 
-class SearchText(Record):
+@dataclass(frozen=True)
+class SearchText:
     """A text to search for, in any case. It may be an amount, or a telephone number as people write it."""
 
     sought: str
@@ -53,7 +54,8 @@ class SearchText(Record):
         )
 
 
-class HistoryFilter(Record):
+@dataclass(frozen=True)
+class HistoryFilter:
     """The filter of a list; None matches anything. Texts are case-folded, except those that match exactly."""
 
     agent_id: int | None = None

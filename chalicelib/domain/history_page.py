@@ -5,20 +5,21 @@ Counters tell it, so that page 1,000 reads as few entries as page 1. Pure functi
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 from chalicelib.domain import paging
 from chalicelib.domain.history_entry import ORDER, DayCount, HistoryEntry
 from chalicelib.domain.money import amount_in
-from chalicelib.record import Record
 
 MAX_CANDIDATES = 50_000  # entries that one list may read
 BUSY_DAY = 2 * paging.PAGE_SIZE  # transactions: a page that begins or ends in a busier day is searched by hours
 HOUR = timedelta(hours=1)
 
 
-class TimeRange(Record):
+@dataclass(frozen=True)
+class TimeRange:
     """A range of time in the merchant's zone, without its end, and the number of its transactions."""
 
     begin: datetime
@@ -26,7 +27,8 @@ class TimeRange(Record):
     count: int
 
 
-class Place(Record):
+@dataclass(frozen=True)
+class Place:
     """The place of a page: the time ranges that hold it, in the order of the list, and how many entries to skip."""
 
     ranges: Sequence[TimeRange]

@@ -5,10 +5,8 @@ The document is JSON; `docs/acquirer-iso8583.md` describes it. An error names th
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
-
-from chalicelib.record import Record
 
 CHARACTERS = {
     "n": re.compile("[0-9]*"),
@@ -38,7 +36,8 @@ class DialectError(ValueError):
         super().__init__(" ".join(f"{key or 'it'} {fault}".split()))  # one line, even if the key has line breaks
 
 
-class FieldFormat(Record):
+@dataclass(frozen=True)
+class FieldFormat:
     """The form of one field. `max` counts digits or characters; for format b, bytes."""
 
     format: str
@@ -66,7 +65,8 @@ class FieldFormat(Record):
         return {"n": value.rjust(self.max, "0"), "ans": value.ljust(self.max)}.get(self.format, value)
 
 
-class LengthHeader(Record):
+@dataclass(frozen=True)
+class LengthHeader:
     """The length in front of a message."""
 
     bytes: int = 2
@@ -74,7 +74,8 @@ class LengthHeader(Record):
     counts_itself: bool = False
 
 
-class Dialect(Record):
+@dataclass(frozen=True)
+class Dialect:
     """The fields of a host and their encodings. `added` are fields that the base dialect does not have."""
 
     mti: str = "ascii"

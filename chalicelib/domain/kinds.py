@@ -4,11 +4,9 @@ Receipts, schemas and the OpenAPI document read this table. `make reference` wri
 """
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Any
-
-from chalicelib.record import Record
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "af")  # of receipts and pages; each has a file in `receipts/languages`
@@ -32,7 +30,8 @@ class InputType(IntEnum):
 NOT_SUPPORTED = frozenset({30, 100})  # payment links, recurring payments
 
 
-class Kind(Record):
+@dataclass(frozen=True)
+class Kind:
     """A way to pay: its names, the feature that allows it, its acquirer code, and its account in a journal."""
 
     names: Names
@@ -78,7 +77,8 @@ def _feature(about: str, names: Names = (), *, default: bool = False) -> Any:
     return field(default=None, metadata={"about": about, "names": names, "default": default})
 
 
-class Features(Record):
+@dataclass(frozen=True)
+class Features:
     """The features of an agent or a merchant; None means "not set": the merchant's value applies, then the default."""
 
     accept_cards: bool | None = _feature("Card payments are enabled.", default=True)

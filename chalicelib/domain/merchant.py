@@ -1,26 +1,27 @@
 """A merchant (the specification also says client) and its groups of terminals."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE, MobileSettings, PrinterSettings
 from chalicelib.domain.business_days import ZONE
 from chalicelib.domain.taxes import Tax
-from chalicelib.record import Record
 
 DEFAULT_GROUP = "DEFAULT"
 GROUPS = (DEFAULT_GROUP, "SOFTPOS", "SBP")  # each merchant has these from its creation
 
 
-class TerminalGroup(Record):
+@dataclass(frozen=True)
+class TerminalGroup:
     """A named set of a merchant's terminals."""
 
     id: int
     code: str
 
 
-class Manager(Record):
+@dataclass(frozen=True)
+class Manager:
     """The contact person of a merchant."""
 
     name: str
@@ -28,7 +29,8 @@ class Manager(Record):
     phone: str
 
 
-class Merchant(Record):
+@dataclass(frozen=True)
+class Merchant:
     """A stored merchant. `gmt` is its time zone in hours, fixed at creation; its business days are in that zone."""
 
     id: int
@@ -76,7 +78,8 @@ class Merchant(Record):
     taxes: tuple[Tax, ...] = ()  # of its price list
 
 
-class MerchantProfile(Record):
+@dataclass(frozen=True)
+class MerchantProfile:
     """A merchant, its terminal if it has exactly one, the number of products it may sell, and its picture's URL."""
 
     merchant: Merchant

@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-
-from chalicelib.record import Record
 
 PER_ADDRESS = 10  # messages of any kind that an address gets
 PER_AGENT = 500  # messages that an agent causes
@@ -14,7 +13,8 @@ RESENT_EVENTS_PER_MERCHANT = 200
 DAY = timedelta(days=1)
 
 
-class Limit(Record):
+@dataclass(frozen=True)
+class Limit:
     """The name of a daily counter, and the highest number that it reaches."""
 
     name: str

@@ -1,10 +1,8 @@
 """Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
-
-from chalicelib.record import Record
 
 MAX_MINOR = 10**12  # the largest amount of one payment, in minor units
 AMOUNT = {"within": range(MAX_MINOR + 1)}  # a stored amount
@@ -30,7 +28,8 @@ ROUNDING_EURO = frozenset({"BE", "EE", "FI", "IE", "IT", "LT", "NL", "SK"})  # c
 SIGNS = {"ZAR": "R", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "NGN": "₦", "KES": "KSh", "RUB": "₽"}
 
 
-class Currency(Record):
+@dataclass(frozen=True)
+class Currency:
     """A currency as ISO 4217 lists it: alpha code, numeric code, digits after the decimal point."""
 
     code: str

@@ -5,11 +5,10 @@ process that claims it holds it. So each message is sent at least once. It is se
 between sending and storing the result.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from chalicelib.domain.transaction import Transaction
-from chalicelib.record import Record
 
 WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
 EMAIL, SMS = "email", "sms"
@@ -25,7 +24,8 @@ class NotSentError(Exception):
     """The sender refused the message, was too slow, or is unreachable. The text is its error code."""
 
 
-class Outbox(Record):
+@dataclass(frozen=True)
+class Outbox:
     """One message to the addresses of one channel. At most 1 + `retries` attempts are made.
 
     `to` are the addresses that have not received it yet. A receipt stores no text: each attempt writes it from the
@@ -53,7 +53,8 @@ class Outbox(Record):
     expires_at: int | None = None  # epoch seconds: the table's TTL
 
 
-class SendingRequest(Record):
+@dataclass(frozen=True)
+class SendingRequest:
     """A request to send a receipt later, under its Idempotency-Key. It has no address."""
 
     name: str

@@ -1,10 +1,10 @@
 """Pages of a list."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
 
 from chalicelib.domain.transaction import Transaction
-from chalicelib.record import Record
 
 T = TypeVar("T")
 
@@ -22,7 +22,8 @@ def page_count(total: int) -> int:
     return -(-total // PAGE_SIZE)
 
 
-class Page(Record):
+@dataclass(frozen=True)
+class Page:
     """A page of transactions in the order of the list, with the number and amount of all matches."""
 
     transactions: list[Transaction]

@@ -2,12 +2,13 @@
 
 import hashlib
 import hmac
+from dataclasses import dataclass
 
 from chalicelib.domain.secret import Secret
-from chalicelib.record import Record
 
 
-class PartnerRequest(Record):
+@dataclass(frozen=True)
+class PartnerRequest:
     """A request to a partner: a product, and the names and values of the fields that the till filled in."""
 
     product: str
@@ -15,14 +16,16 @@ class PartnerRequest(Record):
     fields: tuple[tuple[str, str], ...]
 
 
-class PreparedField(Record):
+@dataclass(frozen=True)
+class PreparedField:
     """A field that the partner filled in."""
 
     code: str
     value: str
 
 
-class Problem(Record):
+@dataclass(frozen=True)
+class Problem:
     """A field that the partner refuses; the name is None when the problem concerns no single field."""
 
     name: str | None

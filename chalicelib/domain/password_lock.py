@@ -1,9 +1,9 @@
 """The lock of passwords: ten wrong ones in a row at one login, known or unknown, lock them for half an hour."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chalicelib.domain.agent import Login
-from chalicelib.record import Record
 
 LOCK_AFTER = 10  # failed passwords in a row
 LOCK_FOR = timedelta(minutes=30)
@@ -11,7 +11,8 @@ COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for this lo
 MANY_PLACES = 5  # addresses with failed passwords for one login: no longer a forgetful person
 
 
-class FailedAttempts(Record):
+@dataclass(frozen=True)
+class FailedAttempts:
     """The failed passwords in a row for one login, which may be unknown.
 
     `sources` are digests of the callers' addresses.
@@ -23,7 +24,8 @@ class FailedAttempts(Record):
     sources: frozenset[str] = frozenset()
 
 
-class Verification(Record):
+@dataclass(frozen=True)
+class Verification:
     """A verification that finishes at `at`, and the values with which the store counts it.
 
     It counts while the login has fewer than `limit` failures, or if these failures are over. Every other verification

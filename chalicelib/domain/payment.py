@@ -5,7 +5,7 @@ The module calls nothing but the given function, by which an acquirer refuses a 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import product
@@ -41,14 +41,14 @@ from chalicelib.domain.transaction import (
     wants_events,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
-from chalicelib.record import Record
 
 APPROVED_TEXT = "Approved"  # ResultMessage of a payment without an acquirer
 OFFLINE_FOR = timedelta(days=366)  # a till must report an offline payment within a year
 CLOCK_SKEW = timedelta(days=1)  # for tills with a wrong clock or zone
 
 
-class PaymentOrder(Record):
+@dataclass(frozen=True)
+class PaymentOrder:
     """A requested payment: parsed and typed, not yet decided. Amounts are exact decimals."""
 
     id: str  # in upper case; "" until one is chosen
@@ -90,7 +90,8 @@ class PaymentOrder(Record):
         return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
 
 
-class PointOfSale(Record):
+@dataclass(frozen=True)
+class PointOfSale:
     """The agent, merchant and terminal that take a payment."""
 
     agent: Agent

@@ -1,16 +1,17 @@
 """The periods of lists: whole days of a merchant."""
 
 from calendar import monthrange
+from dataclasses import dataclass
 from datetime import date
 
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
-from chalicelib.record import Record
 
 LONGEST = 366  # days in one list
 USUAL = 31  # days in a list without a requested period
 
 
-class Period(Record):
+@dataclass(frozen=True)
+class Period:
     """A period of a merchant's days, including the first and the last."""
 
     first: date

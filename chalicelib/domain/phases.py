@@ -1,8 +1,7 @@
 """The phases of a transaction: which phase may follow which, and how each is shown on the wire."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from chalicelib.record import Record
 
 
 class Phase(StrEnum):
@@ -54,7 +53,8 @@ class Section(StrEnum):
     TRANSACTIONS = "transactions"
 
 
-class Shown(Record):
+@dataclass(frozen=True)
+class Shown:
     """How a phase is shown: State, Substate, Status, DisplayMode, its list, and StateDisplay, the text for people."""
 
     state: int

@@ -3,9 +3,7 @@
 import base64
 import binascii
 import hashlib
-from dataclasses import field
-
-from chalicelib.record import Record
+from dataclasses import dataclass, field
 
 MEGABYTE = 1024 * 1024
 MAX_BYTES = MEGABYTE  # for a picture of a merchant or an agent
@@ -21,7 +19,8 @@ class TooLargeError(ValueError):
     """The picture is larger than allowed."""
 
 
-class Picture(Record):
+@dataclass(frozen=True)
+class Picture:
     """A picture for the object storage."""
 
     content: bytes = field(repr=False)

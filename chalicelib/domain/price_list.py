@@ -1,16 +1,17 @@
 """A merchant's price list: its taxes, and the items that it sells. Prices include their taxes."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.taxes import Tax
-from chalicelib.record import Record
 
 MOST_TAXES, MOST_ITEMS = 20, 500
 BARCODE_LENGTHS = (8, 12, 13, 14)  # EAN-8, UPC-A, EAN-13, GTIN-14
 
 
-class Item(Record):
+@dataclass(frozen=True)
+class Item:
     """An item that the merchant sells. Without a price, the price is typed at each sale."""
 
     code: str
@@ -23,7 +24,8 @@ class Item(Record):
     active: bool = True
 
 
-class PriceList(Record):
+@dataclass(frozen=True)
+class PriceList:
     """A merchant's price list, replaced as a whole. Its merchant's record has a copy of its version and taxes."""
 
     client_id: int

@@ -1,24 +1,25 @@
 """The lines that a reversal gives back, matched with the lines of its payment. Pure functions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from chalicelib.domain.transaction import PRECISION, Purchase
 from chalicelib.errors import Check, Finding
-from chalicelib.record import Record
 
 LINES = "basic_reverse_tran.aux_data_input.aux_data.purchases"  # in a finding: the path in the request
 
 
-class ReturnedLine(Record):
+@dataclass(frozen=True)
+class ReturnedLine:
     """A quantity that is given back of a payment's line, which has this number."""
 
     number: int
     line: Purchase
 
 
-class ReturnedLines(Record):
+@dataclass(frozen=True)
+class ReturnedLines:
     """The sold lines that a reversal gives back, and a finding for each of its lines that has less left.
 
     `is_all`: nothing is left of the payment's lines.

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -33,12 +33,12 @@ from chalicelib.domain.transaction import (
     sums_of,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
-from chalicelib.record import Record
 
 TIME_TO_FINISH = timedelta(hours=1)  # at least, before the Deadline of a reversal
 
 
-class ReversalOrder(Record):
+@dataclass(frozen=True)
+class ReversalOrder:
     """A requested reversal: parsed and typed, not yet decided."""
 
     original_id: str

@@ -1,17 +1,19 @@
 """The card of a reversal: it must be the payment's. Its number is compared by its first six and last four digits."""
 
+from dataclasses import dataclass
+
 from chalicelib.domain.card import CardData, CardInput, Findings, read
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
 from chalicelib.domain.reversibility import reading_type
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, Finding
-from chalicelib.record import Record
 
 OTHER_CARD = "It is not the card of the payment."
 
 
-class SentCard(Record):
+@dataclass(frozen=True)
+class SentCard:
     """The card of a request, unread: the payment decides how to read it."""
 
     data: CardInput | None = None
@@ -28,7 +30,8 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
     return SentCard(data if is_filled else None, input_mode, linked_card_id)
 
 
-class CheckedCard(Record):
+@dataclass(frozen=True)
+class CheckedCard:
     """The card of a reversal for the acquirer, and the findings about it."""
 
     card: CardData | None = None

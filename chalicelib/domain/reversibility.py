@@ -1,6 +1,7 @@
 """What may be reversed (cancel: void; return: refund). The Can… flags and the endpoints use one function."""
 
 import itertools
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
@@ -9,7 +10,6 @@ from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 
 
 class ReverseMode(IntEnum):
@@ -35,7 +35,8 @@ NO_MONEY = {
 }
 
 
-class Refusal(Record):
+@dataclass(frozen=True)
+class Refusal:
     """The error of a refused reversal, and the reason in this payment."""
 
     error: ErrorCode
@@ -141,7 +142,8 @@ def _own_modes(original: Transaction) -> tuple[ReverseMode, ReverseMode]:
     return cancel, give_back
 
 
-class Offers(Record):
+@dataclass(frozen=True)
+class Offers:
     """The Can… flags of a transaction."""
 
     can_cancel: bool

@@ -1,12 +1,11 @@
 """Sessions: how long they last, and the device that began a remembered one."""
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from chalicelib.record import Record
 
-
-class Lifetime(Record):
+@dataclass(frozen=True)
+class Lifetime:
     """The longest age of a session, its longest time without use, and how often its use is recorded."""
 
     age: timedelta
@@ -18,7 +17,8 @@ ORDINARY = Lifetime(timedelta(hours=12), timedelta(minutes=30), timedelta(minute
 REMEMBERED = Lifetime(timedelta(days=180), timedelta(days=30), timedelta(minutes=10))
 
 
-class Session(Record):
+@dataclass(frozen=True)
+class Session:
     """A stored session. Its key is the digest of its ID. The store deletes it after `expires_at` (epoch s).
 
     A remembered session has a `remembered_for`, and the `device` that signed in.
@@ -58,7 +58,8 @@ def remembered_for(agent_id: int, credential_version: int) -> str:
     return f"{agent_id}#{credential_version}"
 
 
-class RememberedSession(Record):
+@dataclass(frozen=True)
+class RememberedSession:
     """The facts of a remembered session that its merchant may see: its `name`, and no more of its digest."""
 
     digest: str = field(repr=False)

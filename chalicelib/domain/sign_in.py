@@ -2,13 +2,13 @@
 
 import base64
 import binascii
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.domain.agent import Login
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 
 LOGON_RECORDED_EVERY = timedelta(hours=1)  # for agents that send their password with each request
 
@@ -31,7 +31,8 @@ class Source(str):
     __slots__ = ()
 
 
-class Credential(Record):
+@dataclass(frozen=True)
+class Credential:
     """A login, and the secret that proves who uses it. `ends_at` is the end of the token that held them."""
 
     login: str

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
@@ -9,14 +10,14 @@ from chalicelib.domain.answer_size import bytes_in_answer
 from chalicelib.domain.history_entry import CounterKey
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 
 LONGEST_BY_HOUR = 31  # days
 MOST_ROWS = 15_000
 ROW_BYTES, MOST_BYTES = 320, 5_500_000  # a row without its name; all rows: Lambda's limit is 6 MB
 
 
-class Moved(Record):
+@dataclass(frozen=True)
+class Moved:
     """A counter's transactions that moved money in a day or an hour of it, and the money in minor units."""
 
     counter: CounterKey
@@ -28,7 +29,8 @@ class Moved(Record):
     original_agent: int | None = None  # the agent of the payments whose cash another agent gave back
 
 
-class Taking(Record):
+@dataclass(frozen=True)
+class Taking:
     """The money that an agent took and gave back in a day or hour, by one kind of payment at one acquirer."""
 
     day: date
@@ -48,7 +50,8 @@ class Taking(Record):
         return self.amount - self.amount_reversed
 
 
-class TaxTaking(Record):
+@dataclass(frozen=True)
+class TaxTaking:
     """A tax in the money of a day or hour, without the returned part: the gross amount contains the tax."""
 
     day: date
@@ -61,7 +64,8 @@ class TaxTaking(Record):
     tax: Decimal
 
 
-class Takings(Record):
+@dataclass(frozen=True)
+class Takings:
     """The takings of a period, and the taxes in them."""
 
     rows: Sequence[Taking]

@@ -2,10 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-
-from chalicelib.record import Record
 
 # The price of a sale, in minor units with its taxes, up to which the law of a country lets a tax invoice leave out the
 # buyer, and its currency. Countries that are not named have no such limit here.
@@ -19,7 +18,8 @@ def needs_buyer(country: str, currency: str, price_minor: int) -> bool:
     return currency != own or price_minor > most_minor
 
 
-class Tax(Record):
+@dataclass(frozen=True)
+class Tax:
     """A tax that prices include; `rate` is a percentage. Codes are compared without case."""
 
     code: str
@@ -27,7 +27,8 @@ class Tax(Record):
     rate: Decimal
 
 
-class TaxAmount(Record):
+@dataclass(frozen=True)
+class TaxAmount:
     """A tax in an amount of money: `tax_minor` is contained in `gross_minor`, the part of the amount that has it."""
 
     code: str
@@ -37,7 +38,8 @@ class TaxAmount(Record):
     tax_minor: int
 
 
-class TaxedLine(Record):
+@dataclass(frozen=True)
+class TaxedLine:
     """The amount of a line, and the codes of its taxes as they were sent."""
 
     amount_minor: int

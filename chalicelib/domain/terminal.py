@@ -1,5 +1,6 @@
 """A terminal: the record under which an agent takes payments."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
@@ -7,7 +8,6 @@ from chalicelib.domain.agent import ACTIVE
 from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.errors import Check, ErrorCode, Finding, missing
-from chalicelib.record import Record
 
 ENTRY_CAPS = {
     "0": "Unknown",
@@ -24,7 +24,8 @@ ENTRY_CAPS = {
 }
 
 
-class Terminal(Record):
+@dataclass(frozen=True)
+class Terminal:
     """A stored terminal; `tid` is its name, unique within the merchant."""
 
     id: int

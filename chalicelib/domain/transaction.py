@@ -9,7 +9,7 @@ The kinds of payment are in `kinds`, the phases in `phases`.
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import StrEnum
@@ -21,10 +21,10 @@ from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.record import Record
 
 
-class TerminalSnapshot(Record):
+@dataclass(frozen=True)
+class TerminalSnapshot:
     """The terminal of a payment as its host knows it. Reversals name it even if the terminal has changed since."""
 
     mid: str  # BackRetailerID
@@ -35,14 +35,16 @@ class TerminalSnapshot(Record):
     entry_caps: str
 
 
-class MessageTrace(Record):
+@dataclass(frozen=True)
+class MessageTrace:
     """The number (STAN, 1 to 999,999, unique per terminal and day) and the time of a message to a host."""
 
     stan: int
     made_at: datetime
 
 
-class HostFacts(Record):
+@dataclass(frozen=True)
+class HostFacts:
     """The facts by which a host without inquiries recognises a message, stored before its first byte is sent."""
 
     trace: MessageTrace
@@ -68,7 +70,8 @@ class Erasure(StrEnum):
 PRECISION = 64  # digits: enough for any price times any quantity without rounding
 
 
-class Purchase(Record):
+@dataclass(frozen=True)
+class Purchase:
     """One line of a purchase; `price` is the price of one piece, below zero for a discount."""
 
     title: str
@@ -83,7 +86,8 @@ class Purchase(Record):
             return self.price * self.quantity
 
 
-class Taxes(Record):
+@dataclass(frozen=True)
+class Taxes:
     """The taxes of a whole payment, as in the till's request."""
 
     codes: tuple[str, ...] = ()
@@ -111,7 +115,8 @@ def price_of(purchases: Sequence[Purchase], amount_minor: int, currency: Currenc
 INLINE = {"inline": True}  # stored as attributes of the containing item: `result_code` is the field `code` of `result`
 
 
-class AgentSnapshot(Record):
+@dataclass(frozen=True)
+class AgentSnapshot:
     """The agent at the time of the transaction: later changes of the account do not change the past."""
 
     id: int
@@ -120,7 +125,8 @@ class AgentSnapshot(Record):
     phone: str
 
 
-class MerchantSnapshot(Record):
+@dataclass(frozen=True)
+class MerchantSnapshot:
     """The merchant at the time of a transaction: later changes of the merchant do not change the receipt."""
 
     name: str
@@ -162,7 +168,8 @@ def wants_events(merchant: Merchant, now: datetime) -> bool:
     return merchant.events_until is not None and now < merchant.events_until
 
 
-class CardDetails(Record):
+@dataclass(frozen=True)
+class CardDetails:
     """The stored facts of a card, all of them."""
 
     brand: str
@@ -177,7 +184,8 @@ class CardDetails(Record):
         return masked_number(self.bin, self.last4) if self.bin and self.last4 else None
 
 
-class EmvData(Record):
+@dataclass(frozen=True)
+class EmvData:
     """The chip data on a receipt: application, its name, transaction status, verification results."""
 
     aid: str | None = None
@@ -186,7 +194,8 @@ class EmvData(Record):
     tvr: str | None = None
 
 
-class Particulars(Record):
+@dataclass(frozen=True)
+class Particulars:
     """The fields that are only passed through: stored as requested, shown as stored.
 
     A field has the same name here, in the request's model and in the view.
@@ -203,7 +212,8 @@ class Particulars(Record):
     offline_queue_id: str | int | None = None
 
 
-class ReceiptAddresses(Record):
+@dataclass(frozen=True)
+class ReceiptAddresses:
     """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` counts further attempts.
 
     `paths` are the paths of all addresses in the request, e-mails first: "Receipt.Phones[1]".
@@ -220,7 +230,8 @@ class ReceiptAddresses(Record):
         return self.emails + self.phones
 
 
-class ReceiptContent(Record):
+@dataclass(frozen=True)
+class ReceiptContent:
     """The facts that only a receipt shows, and the addresses it is sent to."""
 
     purchases: tuple[Purchase, ...] = ()
@@ -252,28 +263,32 @@ class ReceiptContent(Record):
         return list(zip(self.addresses.all, self.addresses.paths, strict=True)) if self.addresses else []
 
 
-class CardEntry(Record):
+@dataclass(frozen=True)
+class CardEntry:
     """The way the card was entered."""
 
     linked_id: int | None = None
     emv: EmvData | None = None
 
 
-class Completion(Record):
+@dataclass(frozen=True)
+class Completion:
     """The steps that an approved payment still needs: a second step unless `single_step`, and a signature."""
 
     single_step: bool = True
     signature_required: bool = False
 
 
-class Pictures(Record):
+@dataclass(frozen=True)
+class Pictures:
     """The pictures of a payment, as the keys of their files."""
 
     photo_key: str | None = None
     signature_key: str | None = None
 
 
-class Result(Record):
+@dataclass(frozen=True)
+class Result:
     """The acquirer's answer. `rrn` is set before the answer if the service chooses it."""
 
     code: int | None = None  # 0 approved, else the ISO 8583 response code
@@ -318,7 +333,8 @@ def receipt_number(day: date, agent_id: int, number: int) -> str:
     return f"{day:%y%m%d}.{agent_id}.{number}"
 
 
-class Reversals(Record):
+@dataclass(frozen=True)
+class Reversals:
     """The reversals of a payment. Amounts and count include reserved reversals: requested and not finished.
 
     `latest_id` and `latest_invoice` belong to the reversal approved last, `requested_id` to the reversal requested
@@ -334,14 +350,16 @@ class Reversals(Record):
     given_back: Mapping[str, Decimal] | None = None
 
 
-class Warned(Record):
+@dataclass(frozen=True)
+class Warned:
     """A path in the request of an offline sale that was taken all the same, and the code of the warning about it."""
 
     path: str
     code: int
 
 
-class Original(Record):
+@dataclass(frozen=True)
+class Original:
     """The payment that a reversal reverses, and the way. For a payment all fields are None.
 
     `gives_back` are the returned lines and taxes by their number in the payment: the quantity of line0, the minor units
@@ -357,7 +375,8 @@ class Original(Record):
     gives_back: Mapping[str, Decimal] | None = None
 
 
-class Transaction(Record):
+@dataclass(frozen=True)
+class Transaction:
     """A stored payment or reversal. Amounts are minor units of its currency, instants are UTC.
 
     A field that is a group is stored as an attribute for each field of the group.

@@ -4,13 +4,12 @@ import hashlib
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from chalicelib.domain.agent import ACTIVE
 from chalicelib.domain.events import PING, Event
 from chalicelib.domain.secret import Secret
-from chalicelib.record import Record
 
 MOST = 5  # webhooks per merchant
 SECRET_BYTES = 32
@@ -20,7 +19,8 @@ ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
 EVENTS_LAST = timedelta(days=7)  # after the last webhook is switched off, because it may be switched on again
 
 
-class Webhook(Record):
+@dataclass(frozen=True)
+class Webhook:
     """A stored webhook. Its secrets are encrypted for it and work for no other webhook.
 
     `slow_since`: its last answer was slow or missing, so it is not called where other deliveries would have to wait.

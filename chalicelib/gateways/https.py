@@ -4,11 +4,11 @@ import http.client
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from chalicelib import network
 from chalicelib.network import Address, BrokenAnswerError, Connection, Deadline, UnknownNameError
-from chalicelib.record import Record
 
 ANSWER_BYTES = 256 * 1024
 ATTEMPTS = 3  # to connect; a sent request is never repeated
@@ -18,7 +18,8 @@ class FailedError(Exception):
     """A call without a usable response. The message is our own text and quotes nothing, so it may be logged."""
 
 
-class Reply(Record):
+@dataclass(frozen=True)
+class Reply:
     """A complete response."""
 
     status: int

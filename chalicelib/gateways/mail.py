@@ -1,5 +1,6 @@
 """E-mail through Amazon SES, from the stage's only sender address."""
 
+from dataclasses import dataclass
 from email.header import Header
 from email.utils import formataddr, parseaddr
 from itertools import islice
@@ -10,7 +11,6 @@ from chalicelib.domain.outbox import LOGO_IN_MAIL, NotSentError, Outbox
 from chalicelib.domain.printed_text import letters, without_last
 from chalicelib.gateways import files
 from chalicelib.log import log
-from chalicelib.record import Record
 from chalicelib.settings import settings
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def send(message: Outbox, to: str) -> str:
     return response["MessageId"]
 
 
-class _Logo(Record):
+@dataclass(frozen=True)
+class _Logo:
     """A picture to send, and its kind: png or jpeg."""
 
     content: bytes

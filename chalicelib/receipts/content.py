@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, localcontext
 from functools import cache, partial
@@ -15,7 +16,6 @@ from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, price_of, sums_of
-from chalicelib.record import Record
 
 FOLDER = Path(__file__).with_name("languages")
 Words = Mapping[str, str]
@@ -46,7 +46,8 @@ def time(at: datetime, zone_hours: int, words: Words) -> str:
 Fact = tuple[str, str]
 
 
-class Line(Record):
+@dataclass(frozen=True)
+class Line:
     """One line of a purchase: its title, its quantity and price, its total, and its tax codes."""
 
     title: str
@@ -55,7 +56,8 @@ class Line(Record):
     taxes: str
 
 
-class Receipt(Record):
+@dataclass(frozen=True)
+class Receipt:
     """The content of a receipt, in order. No character in it can break a line or a header."""
 
     language: str

@@ -6,6 +6,7 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -33,7 +34,6 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation, invalid
 from chalicelib.exact_json import LONGEST_INT
 from chalicelib.log import log
-from chalicelib.record import Record
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -103,7 +103,8 @@ class Contradiction:
     """The mark of a field with two different values, sent in two spellings or two places."""
 
 
-class OtherCapitals(Record):
+@dataclass(frozen=True)
+class OtherCapitals:
     """The mark of a known field in other capitals. Ignoring `id` for `ID`, for example, would charge twice."""
 
     written: str
@@ -114,7 +115,8 @@ def is_mark(value: object) -> bool:
     return isinstance(value, Contradiction | OtherCapitals)
 
 
-class RequestFields(Record):
+@dataclass(frozen=True)
+class RequestFields:
     """The names of a model's fields on the wire, and the fields in which tills send placeholders.
 
     These are optional fields. An empty text, the number 0 or a position without numbers counts as absent there.
@@ -329,7 +331,8 @@ class Request(BaseModel):
         return as_meant(data, fields_of(cls), cls.SPELLINGS)
 
 
-class Rule(Record):
+@dataclass(frozen=True)
+class Rule:
     """A rule between fields. It is judged whenever the fields that it needs are readable, whatever else is wrong.
 
     `needed` are the names of these fields, such as "features.barcode_scanner". `judge` receives the request, or a part

@@ -4,12 +4,12 @@ import csv
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from io import StringIO
 
 from chalicelib.domain.books import CLEARING, RETURNS, SALES, TAX, BookEntry, Posting, too_many
 from chalicelib.domain.printed_text import JOINER, NON_JOINER
 from chalicelib.errors import Check, Finding, invalid
-from chalicelib.record import Record
 from chalicelib.schemas.history_export import BookAccounts, neutral
 
 Names = Mapping[str, str]  # of accounts, by the field that renames them
@@ -25,7 +25,8 @@ DEFAULTS: Names = {
 BEGINNING = "1970-01-01"  # beancount opens accounts and currencies on a day
 
 
-class Format(Record):
+@dataclass(frozen=True)
+class Format:
     """A format of journals: its file, its rule for names of accounts, and its writer."""
 
     suffix: str

@@ -1,5 +1,6 @@
 """Admission: the check of each request's caller, a strong read, because API Gateway may reuse an old policy."""
 
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from chalicelib import outside
@@ -11,7 +12,6 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 from chalicelib.services import authentication
 from chalicelib.store import agents, merchants, sessions, transactions
 from chalicelib.store.table import Key, read, read_all
@@ -19,7 +19,8 @@ from chalicelib.store.table import Key, read, read_all
 R = TypeVar("R")
 
 
-class Admitted(Record):
+@dataclass(frozen=True)
+class Admitted:
     """The caller's current record, its merchant (None for a system user), and the records that were read with them."""
 
     agent: Agent

@@ -11,7 +11,7 @@ again under the same ID.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, partial
 from itertools import chain
@@ -30,7 +30,6 @@ from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.log import log, log_defect
-from chalicelib.record import Record
 from chalicelib.schemas.webhooks import body_of
 from chalicelib.services import stream_records
 from chalicelib.services import webhooks as service
@@ -51,7 +50,8 @@ SECONDS = 45  # for beginning attempts: the last may take 10, and a run has 58
 BEGINNING = 1 / 3  # of a run's time, only for events that the stream missed
 
 
-class Job(Record):
+@dataclass(frozen=True)
+class Job:
     """An attempt that only this process makes."""
 
     event: Event

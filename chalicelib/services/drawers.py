@@ -1,7 +1,7 @@
 """Drawers: the cash that an agent's drawer should hold on a day, and the counts of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from chalicelib import iso_codes
@@ -13,7 +13,6 @@ from chalicelib.domain.periods import Period
 from chalicelib.domain.takings import check_size, too_much
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, ServiceError, invalid_references, missing
-from chalicelib.record import Record
 from chalicelib.schemas.drawer import ListDrawers, ReportDrawer
 from chalicelib.services.account_configuration import currency_taken
 from chalicelib.services.caller_check import Admitted, admit
@@ -24,7 +23,8 @@ from chalicelib.store.retries import retry_with
 from chalicelib.store.table import BATCH, read, read_all
 
 
-class Reported(Record):
+@dataclass(frozen=True)
+class Reported:
     """Drawers of a day, and the zone of their merchant in hours."""
 
     drawers: Sequence[Drawer]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain import permissions
@@ -23,7 +23,6 @@ from chalicelib.domain.paging import Page
 from chalicelib.domain.periods import Period, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
-from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.store import agents, history_lists, merchants, transactions
@@ -33,7 +32,8 @@ from chalicelib.store.table import Key, read
 TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
 
-class Scope(Record):
+@dataclass(frozen=True)
+class Scope:
     """The transactions a caller may list: those of a merchant or of one agent (`agent_id`), in the merchant's zone."""
 
     client_id: int
@@ -66,7 +66,8 @@ def scope_of(admitted: Admitted, account_id: int | None) -> Scope:
 ChoosePeriod = Callable[[date | None, date | None, date], Period]
 
 
-class HistoryQuery(Record):
+@dataclass(frozen=True)
+class HistoryQuery:
     """A checked request for a list, not yet read. `anytime`: show a transaction found by ID, on any day."""
 
     client_id: int

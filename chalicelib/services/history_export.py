@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from io import TextIOWrapper
@@ -18,7 +19,6 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.gateways.ids import new_guid
 from chalicelib.receipts.content import words_of
-from chalicelib.record import Record
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of
 from chalicelib.services import history
@@ -30,7 +30,8 @@ MakeRow = Callable[[HistoryEntry, Shown], list[str | int]]
 BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
 
 
-class Limits(Record):
+@dataclass(frozen=True)
+class Limits:
     """The limits of one export."""
 
     rows: int = 100_000

@@ -1,7 +1,7 @@
 """The same request again: return the stored result of an ID, and accept the signature that a payment owes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -13,7 +13,6 @@ from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.payment import minor
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
-from chalicelib.record import Record
 from chalicelib.schemas.payments import PictureFile
 from chalicelib.services import outcomes, pictures
 from chalicelib.services.message_limits import within_limits
@@ -33,7 +32,8 @@ class Order(Protocol):
         """Return whether it has the content of a stored transaction of this agent."""
 
 
-class Repeatable(Record):
+@dataclass(frozen=True)
+class Repeatable:
     """A request whose ID may be used already: its agent, and the currency that its amount would have."""
 
     order: Order

@@ -13,7 +13,6 @@ from threading import Lock
 
 from chalicelib import outside
 from chalicelib.log import log, log_defect
-from chalicelib.record import Record
 from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
 from chalicelib.store.table import UnreadableError
@@ -24,7 +23,8 @@ OPENS_AFTER = 5  # requests in a row without an answer: the receiver is silent
 LOOK_EACH = 1.0  # seconds between two readings of a lane, in a run that waits
 
 
-class Done(Record):
+@dataclass(frozen=True)
+class Done:
     """The result of one attempt: whether the entry was due, for each request whether an answer came, and a defect."""
 
     was_due: bool = False
@@ -35,7 +35,8 @@ class Done(Record):
 Attempt = Callable[[Due, datetime], Done]  # of an entry, at a time
 
 
-class Swept(Record):
+@dataclass(frozen=True)
+class Swept:
     """The results of a run: the attempts, the age of the oldest work left, and the reasons why it is left."""
 
     done: int = 0

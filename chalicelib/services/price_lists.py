@@ -1,6 +1,6 @@
 """The price list of a merchant: show it, and replace it as a whole."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chalicelib import iso_codes
@@ -8,7 +8,6 @@ from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.price_list import PriceList
 from chalicelib.errors import ErrorCode, ServiceError, invalid
-from chalicelib.record import Record
 from chalicelib.schemas.price_list import PriceListQuery, UpdatePriceList
 from chalicelib.services.caller_check import admit
 from chalicelib.services.merchants import require_merchant
@@ -18,7 +17,8 @@ from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import read
 
 
-class Listed(Record):
+@dataclass(frozen=True)
+class Listed:
     """A price list (None: there is none yet), and the zone of its merchant in hours."""
 
     price_list: PriceList | None

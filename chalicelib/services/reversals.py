@@ -1,7 +1,7 @@
 """Reverse payments. A reversal takes from the remainder of a payment, and is a transaction of its own."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
@@ -19,7 +19,6 @@ from chalicelib.domain.transaction import Transaction, wants_events
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
-from chalicelib.record import Record
 from chalicelib.schemas.card import with_card_number_in_card_only
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
@@ -95,7 +94,8 @@ def _checked_by_acquirer(checked: CheckedCard, order: ReversalOrder, original: T
     return replace(checked, findings=(*checked.findings, *acquirers.refuse(original.acquirer, request)))
 
 
-class Found(Record):
+@dataclass(frozen=True)
+class Found:
     """The records that a reversal changes, as they were read: its payment, and the receipt numbers of its agent."""
 
     payment: Transaction

@@ -1,14 +1,13 @@
 """Takings: the money taken and returned in a period, by day or by hour."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.periods import LONGEST, period_of
 from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Takings, check_size, takings_of, too_much
-from chalicelib.record import Record
 from chalicelib.schemas.takings import BY_HOUR, ReportTakings
 from chalicelib.services.caller_check import admit
 from chalicelib.services.history import scope_of
@@ -37,7 +36,8 @@ class CountedPages:
             yield from page
 
 
-class Report(Record):
+@dataclass(frozen=True)
+class Report:
     """The takings of a period, the names of their agents, and of a single day the agents' last receipt numbers."""
 
     takings: Takings

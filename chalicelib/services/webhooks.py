@@ -2,7 +2,7 @@
 
 import secrets as random
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -23,7 +23,6 @@ from chalicelib.domain.url_guard import may_be_called
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import secrets
-from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, ListEvents, ResendEvent, UpdateWebhook
 from chalicelib.services import message_limits
@@ -40,7 +39,8 @@ from chalicelib.store.table import Key
 OWNER = "webhook"  # the owner of a sealed secret: KMS checks it
 
 
-class Made(Record):
+@dataclass(frozen=True)
+class Made:
     """A webhook, its new secret if one was made, and its merchant's zone in hours."""
 
     webhook: Webhook

@@ -5,13 +5,13 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from chalicelib import outside
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.domain.url_guard import scheme_of
-from chalicelib.record import Record
 
 if TYPE_CHECKING:
     from chalicelib.settings.iso8583 import Host
@@ -36,7 +36,8 @@ MAX_SANDBOX_LATENCY_MS = GATEWAY_SECONDS * 1000
 MAX_SENDER = 11  # characters of a sender of SMS
 
 
-class Partner(Record):
+@dataclass(frozen=True)
+class Partner:
     """The partner that fills in the fields of a product. The stage's secret holds the secret for its requests."""
 
     product: str
@@ -44,7 +45,8 @@ class Partner(Record):
     timeout_seconds: float
 
 
-class Settings(Record):
+@dataclass(frozen=True)
+class Settings:
     """The settings of this stage. Each field is the environment variable of the same name in upper case.
 
     The variables of `iso8583` are the fields of `Host`. `make package` refuses any other name.

@@ -9,11 +9,11 @@ import json
 import re
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from chalicelib.domain.iso8583_dialect import Dialect, DialectError, changed
-from chalicelib.record import Record
 
 PACKAGE = Path(__file__).parents[2]  # the deployed folder
 USUAL = Path(__file__).with_name("dialect.json")
@@ -23,7 +23,8 @@ INSTITUTION = re.compile("[0-9]{1,11}")
 MAX_PORT = 65535
 
 
-class Host(Record):
+@dataclass(frozen=True)
+class Host:
     """The host of an acquirer. Each field is the environment variable of the same name after `ISO8583_`.
 
     `ca` is the file of its authority; None means the system's authorities.

@@ -5,7 +5,7 @@ agent.
 """
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
@@ -14,7 +14,6 @@ from chalicelib.domain.sign_in import (
     canonical,
 )
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError
@@ -59,7 +58,8 @@ def rehash(login: Login, password_hash: str) -> None:
 TABLE = "agents"
 
 
-class LoginChange(Record):
+@dataclass(frozen=True)
+class LoginChange:
     """The changes of a login besides the fields copied from its agent. `moved` is the login of the old e-mail.
 
     `end_sessions`: the new credential version ends all its sessions, or other writes end some.

@@ -3,18 +3,18 @@
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from chalicelib.record import Record
 from chalicelib.store.table import AlreadyExistsError, Write, list_records, put_new, write_one
 
 OPERATOR = 0
 BOOKKEEPING = {"version", "credential_version"}
 
 
-class Audit(Record):
+@dataclass(frozen=True)
+class Audit:
     """An audit entry. `object` is the changed record ("agent#17"); `at` is the change's time plus random letters."""
 
     object: str
@@ -24,7 +24,8 @@ class Audit(Record):
     fields: tuple[str, ...] = ()
 
 
-class Act(Record):
+@dataclass(frozen=True)
+class Act:
     """A change of a record: its kind, author and time. `by` is an agent's ID, or OPERATOR for the stage itself."""
 
     kind: str

@@ -1,15 +1,16 @@
 """AuthAccount: the last call for an account's configuration, because an account has one call in an interval."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from secrets import token_hex
 
-from chalicelib.record import Record
 from chalicelib.store.table import Key, read, update, write_one
 
 TABLE = "sequences"
 
 
-class LastCall(Record):
+@dataclass(frozen=True)
+class LastCall:
     """The time of an account's last call."""
 
     name: str

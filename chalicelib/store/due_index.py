@@ -10,10 +10,10 @@ has claimed the record. Steps of transactions have conditions of their own, in `
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from chalicelib.record import Record
 from chalicelib.store.table import (
     Item,
     Key,
@@ -38,7 +38,8 @@ class NotHeldError(Exception):
     """Another process holds the record, or it is finished."""
 
 
-class Due(Record):
+@dataclass(frozen=True)
+class Due:
     """An entry of the index: the key of a record, and the time since which it is due."""
 
     key: Mapping[str, str]

@@ -1,7 +1,7 @@
 """The history: a short entry per transaction, and the counters written with it. `history_lists` reads them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -18,7 +18,6 @@ from chalicelib.domain.history_entry import (
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.taxes import Tax
 from chalicelib.domain.transaction import Transaction
-from chalicelib.record import Record
 from chalicelib.store.table import (
     Key,
     Write,
@@ -120,7 +119,8 @@ DAYS, HOURS = "days#", "hours#"
 FOR = "@"  # before the agent for whose payments cash was given back
 
 
-class Addition(Record):
+@dataclass(frozen=True)
+class Addition:
     """The numbers that a transaction adds to a counter, and the taxes that they name, by the key of the tax."""
 
     key: Key[Any]

@@ -1,6 +1,7 @@
 """The reads of the history: its entries in the order of a list, and its counters."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import groupby, islice
@@ -12,7 +13,6 @@ from chalicelib.domain.history_page import MAX_CANDIDATES
 from chalicelib.domain.periods import Period
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import Tax, TaxAmount
-from chalicelib.record import Record
 from chalicelib.store.history import (
     BETWEEN,
     DAYS,
@@ -110,7 +110,8 @@ def _search_for(search: SearchText) -> tuple[str, dict[str, Any]]:
     return " OR ".join(parts), values | amounts
 
 
-class Stretch(Record):
+@dataclass(frozen=True)
+class Stretch:
     """A stretch of time in a merchant's zone, without its end, for one agent or (None) all agents."""
 
     client_id: int

@@ -1,10 +1,10 @@
 """The counters of a day's messages. They never exceed their limits, and the table's TTL deletes them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from chalicelib.domain.message_limits import DAY, Limit, ends_at
-from chalicelib.record import Record
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, read_all, update
 
@@ -15,7 +15,8 @@ class LimitReachedError(ChangedMeanwhileError):
     """A counter would exceed its limit."""
 
 
-class Counter(Record):
+@dataclass(frozen=True)
+class Counter:
     """The number of messages that were counted on a day."""
 
     name: str

@@ -4,11 +4,11 @@ Both cost the same calls, so callers cannot find out which logins exist.
 """
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 from chalicelib.domain.password_lock import FailedAttempts, Verification
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.record import Record
 from chalicelib.store.agents import LOGINS, login_key
 from chalicelib.store.table import AlreadyExistsError, Key, decode, update, write_one
 
@@ -18,7 +18,8 @@ NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit
 IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
 
 
-class Counter(Record):
+@dataclass(frozen=True)
+class Counter:
     """The record that counts the failed passwords of a login."""
 
     key: Key[FailedAttempts]

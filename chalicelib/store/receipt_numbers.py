@@ -7,13 +7,12 @@ Offline sales have the numbers of their tills.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain.agent import NO_CLIENT, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Transaction, receipt_number
-from chalicelib.record import Record
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, update
 
@@ -22,7 +21,8 @@ NUMBERS_KEPT_FOR = timedelta(days=366)  # a till reports an offline sale within 
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world
 
 
-class MonthNumbers(Record):
+@dataclass(frozen=True)
+class MonthNumbers:
     """The last receipt number of an agent on each day of a month that has one."""
 
     name: str
@@ -77,7 +77,8 @@ def _count_up(own: Key[MonthNumbers], numbers: MonthNumbers | None, today: Mappi
     return update(own, last, condition="#last = :read", compared=read, otherwise=taken)
 
 
-class NumberOfOfflineSale(Record):
+@dataclass(frozen=True)
+class NumberOfOfflineSale:
     """The transaction that has a till's number and queue ID. Its name is a digest, because both may name a person."""
 
     name: str

@@ -1,12 +1,14 @@
 """IDs in sequence: the last ID of each table's records, and the last number of each terminal's messages."""
 
-from chalicelib.record import Record
+from dataclasses import dataclass
+
 from chalicelib.store.table import Key, Write, read, update, write_one
 
 TABLE = "sequences"
 
 
-class LastId(Record):
+@dataclass(frozen=True)
+class LastId:
     """The last ID of a sequence."""
 
     last: int = 0

@@ -8,7 +8,7 @@ import re
 import types
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, Inexact, Overflow
 from enum import Enum
@@ -19,7 +19,6 @@ from chalicelib import outside
 from chalicelib.domain.deletions import Deletion
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log
-from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import retries
 from chalicelib.store.aws_client import DYNAMODB, Client, Limits, RefusedError
@@ -281,7 +280,8 @@ class AlreadyExistsError(Exception):
     """A condition does not hold, usually because a record with this key exists."""
 
 
-class Write(Record):
+@dataclass(frozen=True)
+class Write:
     """One conditional write, and the exception to raise when its condition does not hold."""
 
     kind: str  # Put, Update, Delete or ConditionCheck
@@ -572,7 +572,8 @@ Partition = tuple[str, int | str]  # the name of the partition key and its value
 LIMIT = 20_000  # records in one list
 
 
-class Range(Record):
+@dataclass(frozen=True)
+class Range:
     """The items of a partition whose sort key is from `low` to `high`, both included.
 
     A call reads at most `at_once` items, for callers that may stop early.
@@ -586,7 +587,8 @@ class Range(Record):
     at_once: int | None = None
 
 
-class Filter(Record):
+@dataclass(frozen=True)
+class Filter:
     """A filter expression. Items that do not match are read but not returned."""
 
     expression: str

@@ -1,16 +1,17 @@
 """The unique names of a terminal: its TID within its merchant, and the merchant's MID at its bank."""
 
 import hashlib
+from dataclasses import dataclass
 
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, Finding, ServiceError
-from chalicelib.record import Record
 from chalicelib.store.table import Key, Write, put_new, update
 
 TABLE = "sequences"
 
 
-class UniqueName(Record):
+@dataclass(frozen=True)
+class UniqueName:
     """A used name, and the ID of its holder."""
 
     name: str

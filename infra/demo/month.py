@@ -25,7 +25,6 @@ from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
-from chalicelib.record import Record
 from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.price_list import UpdatePriceList
@@ -188,7 +187,8 @@ def _guid(chance: Random) -> str:
     return str(uuid.UUID(int=chance.getrandbits(128), version=4)).upper()
 
 
-class OpenTill(Record):
+@dataclass(frozen=True)
+class OpenTill:
     """A till of the shop, and its agent as a caller."""
 
     pos: PointOfSale

@@ -3,6 +3,7 @@
 import email
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
 from functools import lru_cache
@@ -14,7 +15,6 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ses.models import ses_backends
 from moto.sns.models import sns_backends
 
-from chalicelib.record import Record
 from infra.stack.resources import REGION
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-an
 PAGE = Path(__file__).with_name("mail.html").read_text(encoding="utf-8")
 
 
-class Mail(Record):
+@dataclass(frozen=True)
+class Mail:
     """An e-mail that moto's SES received. `pictures` has the data of the pictures in its HTML, by address."""
 
     to: tuple[str, ...]

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from itertools import islice
@@ -28,7 +29,6 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.transaction import ERASED, Transaction
-from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
 from chalicelib.settings import settings
 from chalicelib.store import deliveries as deliveries_store
@@ -41,7 +41,8 @@ AHEAD = timedelta(days=7)  # after now and the last Deadline: later records have
 GAP = r"[^0-9A-Za-z]{0,3}"  # between the digits of a telephone number as people write it
 
 
-class Address(Record):
+@dataclass(frozen=True)
+class Address:
     """A folded e-mail address, or a telephone number as E.164."""
 
     stored: str
@@ -104,7 +105,8 @@ def _texts_of_request(transaction: Transaction) -> Iterator[str | None]:
         yield from (line.title, *line.tax_codes)
 
 
-class Family(Record):
+@dataclass(frozen=True)
+class Family:
     """A payment and its reversals: their IDs, the payment's first."""
 
     ids: tuple[str, ...]
@@ -203,7 +205,8 @@ def cards_of(found: Iterable[Transaction]) -> list[LinkedCard]:
     return [card for card in read_all([linked_cards.key(one) for one in sorted(linked)]) if card is not None]
 
 
-class StoredFile(Record):
+@dataclass(frozen=True)
+class StoredFile:
     """A version of a file in the bucket."""
 
     name: str

@@ -15,7 +15,6 @@ from chalicelib.domain.money import Currency, from_minor
 from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import HostFacts
-from chalicelib.record import Record
 from chalicelib.store import history_lists, merchants, sequences, transactions
 from chalicelib.store.table import BATCH, Key, read_all
 
@@ -52,7 +51,8 @@ class Field(StrEnum):
     OPEN = "open"
 
 
-class BookedTransaction(Record):
+@dataclass(frozen=True)
+class BookedTransaction:
     """The fields of a stored transaction for a reconciliation. Reading all fields takes half as long again."""
 
     id: str
@@ -124,7 +124,8 @@ class Difference:
         return f"{self.id:<36}  {self.rrn:<12}  {self.field:<13}  ours {self.ours}, theirs {self.theirs}"
 
 
-class Cancels(Record):
+@dataclass(frozen=True)
+class Cancels:
     """The IDs of cancelled payments, and of payments with a pending cancel."""
 
     done: frozenset[str]

@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -19,7 +20,6 @@ from botocore.exceptions import ClientError
 
 from chalicelib import outside
 from chalicelib.domain.deletions import Deletion
-from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import audit, events, outbox, sequences, transactions
 from chalicelib.store.table import (
@@ -59,7 +59,8 @@ Writer = Callable[[Item, Item | None], str | None]
 COMES_BACK = frozenset({State.MISSING, State.ALTERED, State.OLDER})
 
 
-class Difference(Record):
+@dataclass(frozen=True)
+class Difference:
     """An item that differs from its copy, and the attributes that do. `present` has its key and version; None: missing.
 
     The values are not kept: a table may be empty, and its copy large.

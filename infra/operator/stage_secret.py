@@ -11,7 +11,7 @@ import json
 import secrets
 import ssl
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from botocore.exceptions import ClientError
 from chalicelib import outside
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways.secrets import ACCEPTED, remembered
-from chalicelib.record import Record
 from chalicelib.settings import settings
 
 Document = Mapping[str, Any]
@@ -121,7 +120,8 @@ def expiry_of(certificate: Path, key: Path) -> datetime:
     return expires
 
 
-class StepBack(Record):
+@dataclass(frozen=True)
+class StepBack:
     """The step from the current version to the one before, with the names of the parts that it changes."""
 
     current: str
@@ -199,7 +199,8 @@ def _change(name: str, edit: Callable[[Document], Document]) -> None:
     _make_current(stored["VersionId"], instead_of=read.version)
 
 
-class Current(Record):
+@dataclass(frozen=True)
+class Current:
     """The current version of the secret, as it was read."""
 
     version: str

@@ -8,12 +8,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from chalicelib.record import Record
 
-
-class Package(Record):
+@dataclass(frozen=True)
+class Package:
     """A package, such as `preact@11.2.0`, and its hash as the registry writes it."""
 
     name: str

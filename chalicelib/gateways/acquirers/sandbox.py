@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -25,7 +25,6 @@ from chalicelib.domain.card import CardData
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.money import Currency
 from chalicelib.errors import Finding, ServiceError
-from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
@@ -34,7 +33,8 @@ PIN_ONLINE = 1  # PINMode: repeat the payment with a PIN
 ADDITIONAL_TITLE = "Sandbox"  # AdditionalAcquiringFieldsTitle of an approval
 
 
-class SandboxRecord(Record):
+@dataclass(frozen=True)
+class SandboxRecord:
     """The stored answer to one request, under its reference."""
 
     id: str
@@ -104,7 +104,8 @@ NOT_ARRIVED_MINOR = 0  # the amount of a payment that was reversed before it arr
 INVALID_AMOUNT, INVALID_CARD = 13, 14
 
 
-class SandboxToken(Record):
+@dataclass(frozen=True)
+class SandboxToken:
     """The token of a linked card, and the code that its number decides; None: the cents decide."""
 
     id: str

@@ -5,13 +5,12 @@ No error quotes or holds a message, because it may contain a card.
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import iso8583
 
 from chalicelib.domain.iso8583_dialect import LENGTHS, MTI, Dialect, FieldFormat
-from chalicelib.record import Record
 
 EBCDIC = "cp500"
 LEAST_BYTES, MOST_BYTES = 12, 2048  # the size of a message
@@ -24,7 +23,8 @@ class CodecError(ValueError):
     """The content or bytes are not a message of this dialect."""
 
 
-class Content(Record):
+@dataclass(frozen=True)
+class Content:
     """A message: its type, and its fields by number. A field of format b is upper-case hexadecimal."""
 
     mti: str
