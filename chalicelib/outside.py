@@ -46,12 +46,6 @@ def _boto3_client(service: str, *, attempts: int, read_seconds: float, **options
     return create(service, Limits(1, read_seconds, attempts), **options)
 
 
-def _secret(secret_id: str) -> str:
-    from chalicelib.gateways import secrets  # noqa: PLC0415
-
-    return secrets.fetch(secret_id)
-
-
 def _sandbox() -> "Acquirer":
     from chalicelib.gateways.acquirers.sandbox import Sandbox  # noqa: PLC0415  production stages do not need it
 
@@ -103,7 +97,7 @@ class Outside:
     pause: Callable[[float], None] = time.sleep
     between: Callable[[float, float], float] = random.uniform  # a random number: jitter, no secret
     settings: "Settings | None" = None  # None: those of the environment
-    secret: Callable[[str], str] = _secret  # the text of a secret, by its ID
+    secret: Callable[[str], str] | None = None  # the text of a secret, by its ID; None: by `gateways.secrets`
     hasher: "Callable[[], PasswordHasher]" = _argon2  # of passwords
     client: "Callable[[str, Limits], Client]" = _client  # of DynamoDB, Secrets Manager and KMS
     boto3_client: Callable[..., Any] = _boto3_client  # of SES, SNS and S3

@@ -31,10 +31,8 @@ from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.webhooks import body_of
-from chalicelib.services import stream_records
 from chalicelib.services import webhooks as service
-from chalicelib.services.lane_runner import Done, Lane, Run, Swept
-from chalicelib.services.stream_records import Image
+from chalicelib.services.lane_runner import Done, Lane, Run, Swept, begin_each
 from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import events, merchants
 from chalicelib.store import outbox as outbox_store
@@ -42,7 +40,7 @@ from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.due_index import Due
 from chalicelib.store.retries import retry_on_change
-from chalicelib.store.table import decode, read, read_all
+from chalicelib.store.table import Item, decode, read, read_all
 
 THREADS_OF_BATCH = 16  # parallel attempts of one call of the stream
 THREADS = 4  # parallel attempts of the sweep at one webhook
@@ -62,14 +60,14 @@ class Job:
 # The stream of the table of events
 
 
-def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
+def deliver(records: Sequence[tuple[str, Item]]) -> list[str]:
     """Send the events of these records; return the numbers of the records that must come again.
 
     A repeated record changes nothing, because a delivery begins once. Failed attempts and slow webhooks are left to the
     sweep.
     """
     hooks_of = cache(webhooks_store.of_merchant)  # one read per call is new enough: it is newer than every record
-    begun, failed = stream_records.begin_each(records, partial(_jobs_of, hooks_of))
+    begun, failed = begin_each(records, partial(_jobs_of, hooks_of))
     jobs = list(chain.from_iterable(begun))
     if jobs:
         with ThreadPoolExecutor(min(THREADS_OF_BATCH, len(jobs))) as pool:
@@ -77,7 +75,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     return failed
 
 
-def _jobs_of(hooks_of: Callable[[int], list[Webhook]], image: Image) -> list[Job]:
+def _jobs_of(hooks_of: Callable[[int], list[Webhook]], image: Item) -> list[Job]:
     """Return the attempts for a stored item: of a new event, or of a delivery without attempts."""
     now = outside.now()
     if "kind" in image:

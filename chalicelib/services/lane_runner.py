@@ -2,6 +2,7 @@
 
 A lane is the work for one receiver (an acquirer, a webhook, the senders of e-mail), or work without a receiver. The
 sweeps of payments, messages and deliveries use it. Each has its own way to make an attempt.
+`begin_each` begins the work of the records of a stream.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,12 +11,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
+from typing import TypeVar
 
 from chalicelib import outside
+from chalicelib.errors import ServiceError
 from chalicelib.log import log, log_defect
 from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
-from chalicelib.store.table import UnreadableError
+from chalicelib.store.table import Item, UnreadableError
+
+R = TypeVar("R")
 
 THREAD_NAME = "sweep"
 LANES_AT_ONCE = 150  # five webhooks of thirty merchants; Lambda allows 1,024 threads
@@ -165,3 +170,20 @@ class Run:
             log_defect(done.defect, lane=lane.name, **{self._kind: entry.name})
         lane.note(done)
         return done
+
+
+def begin_each(records: Sequence[tuple[str, Item]], begin: Callable[[Item], R]) -> tuple[list[R], list[str]]:
+    """Begin the work of each stream record: a pair of its sequence number and the stored item.
+
+    Return the results, and the numbers of the records that must come again, because the store was unavailable.
+    """
+    begun, failed = [], []
+    for number, image in records:
+        try:
+            begun.append(begin(image))
+        except UnreadableError as wrong:
+            log("unreadable", number=number, reason=wrong.reason)
+        except ServiceError as outage:  # the store is unavailable
+            log_defect(outage, number=number)
+            failed.append(number)
+    return begun, failed

@@ -12,23 +12,21 @@ from chalicelib.log import log, log_defect
 from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
-from chalicelib.services import stream_records
-from chalicelib.services.lane_runner import Done, Lane, Run, Swept
-from chalicelib.services.stream_records import Image
+from chalicelib.services.lane_runner import Done, Lane, Run, Swept, begin_each
 from chalicelib.settings import settings
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
 from chalicelib.store.due_index import Due
-from chalicelib.store.table import decode
+from chalicelib.store.table import Item, decode
 
 SECONDS = 20  # of a sweep or a stream batch: even the last attempt ends well within the hold of an entry
 CHANNELS = (EMAIL, SMS)
 
 
-def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
+def deliver(records: Sequence[tuple[str, Item]]) -> list[str]:
     """Send the new messages among the stream's records; return the numbers of the records that must come again."""
     until = outside.current.elapsed() + SECONDS
-    _, failed = stream_records.begin_each(records, lambda image: send_new(decode(Outbox, image), outside.now(), until))
+    _, failed = begin_each(records, lambda image: send_new(decode(Outbox, image), outside.now(), until))
     return failed
 
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.deletions import Deletion
-from chalicelib.domain.sign_in import (
-    canonical,
-)
+from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields

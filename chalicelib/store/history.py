@@ -18,13 +18,7 @@ from chalicelib.domain.history_entry import (
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.taxes import Tax
 from chalicelib.domain.transaction import Transaction
-from chalicelib.store.table import (
-    Key,
-    Write,
-    delete,
-    put_item,
-    update,
-)
+from chalicelib.store.table import Key, Write, delete, put_item, update
 
 TABLE = "history"
 ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents

@@ -4,16 +4,7 @@ from contextlib import suppress
 
 from chalicelib.domain.card import CARD_ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.table import (
-    AlreadyExistsError,
-    Key,
-    Write,
-    check,
-    list_records,
-    put_new,
-    update,
-    write_one,
-)
+from chalicelib.store.table import AlreadyExistsError, Key, Write, check, list_records, put_new, update, write_one
 
 TABLE = "cards"
 

@@ -12,15 +12,7 @@ from playwright.sync_api import BrowserContext, Page, Playwright, expect
 
 from chalicelib import pages
 from tests.browser.conftest import Visit, chromium
-from tests.browser.till import (
-    SUBMIT,
-    Line,
-    Seller,
-    Till,
-    a_seller,
-    carried_out_without_an_answer,
-    never_arrives,
-)
+from tests.browser.till import SUBMIT, Line, Seller, Till, a_seller, carried_out_without_an_answer, never_arrives
 from tests.support.accounts import PASSWORD
 from tests.support.http import TILL, get
 

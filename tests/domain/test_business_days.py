@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.business_days import (
-    business_day,
-    end_of_day,
-    instant_of,
-    start_of,
-    text_of,
-    to_local,
-    zone_of,
-)
+from chalicelib.domain.business_days import business_day, end_of_day, instant_of, start_of, text_of, to_local, zone_of
 
 instants = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  hypothesis adds the zone
 zones = st.integers(-12, 14)

@@ -6,14 +6,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from chalicelib.domain import card
-from chalicelib.domain.card import (
-    CardInput,
-    brand_of,
-    has_check_digit,
-    is_expired,
-    is_usable,
-    read,
-)
+from chalicelib.domain.card import CardInput, brand_of, has_check_digit, is_expired, is_usable, read
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData

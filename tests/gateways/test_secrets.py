@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import boto3
 import pytest
 
-from chalicelib import outside
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
@@ -103,13 +102,13 @@ def test_a_stage_without_a_signing_secret_accepts_none() -> None:
 
 
 def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(clock: _Clock, give: Give) -> None:
-    fetch, calls = outside.current.secret, list[float]()
+    calls = list[float]()
 
     def unreachable_later(secret_id: str) -> str:
         if clock.now >= 1000.0 + secrets.REMEMBERED_S:
             calls.append(clock.now)
             raise UnansweredError
-        return fetch(secret_id)
+        return secrets.fetch(secret_id)
 
     give(secret=unreachable_later)
     digest = secrets.keyed_digest(Secret("key"))

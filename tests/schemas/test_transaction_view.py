@@ -11,12 +11,7 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.domain.paging import Page
 from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import Original, Transaction
-from chalicelib.schemas.transaction_view import (
-    PaidCardView,
-    StatusAnswer,
-    TransactionList,
-    TransactionView,
-)
+from chalicelib.schemas.transaction_view import PaidCardView, StatusAnswer, TransactionList, TransactionView
 from tests.support.cards import a_card
 from tests.support.transactions import NOW, a_guid, a_payment, altered
 

@@ -1,5 +1,6 @@
 """Lanes of work that is due, side by side, without tables."""
 
+import json
 import threading
 import time
 from collections import Counter
@@ -11,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import deliveries, lane_runner, outbox
-from chalicelib.services.lane_runner import LANES_AT_ONCE, OPENS_AFTER, Done, Lane, Run, Swept
+from chalicelib.services.lane_runner import LANES_AT_ONCE, OPENS_AFTER, Done, Lane, Run, Swept, begin_each
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY
 from chalicelib.store import due_index
 from chalicelib.store.due_index import Due
+from chalicelib.store.table import Item, UnreadableError
 from tests.support.acquirers import LONG_AGO
 from tests.support.giving import Give
 from tests.support.intercepted_calls import StoppedError
@@ -260,3 +263,21 @@ def test_the_threads_of_all_lanes_are_fewer_than_lambda_allows() -> None:
     of_acquirers = 3 * (1 + MAX_SWEEP_CONCURRENCY)  # two, and the lane without one
 
     assert of_webhooks + of_acquirers + 2 * len(outbox.CHANNELS) < 1000
+
+
+def test_of_records_only_those_that_meet_an_outage_come_again(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = {"unreadable": UnreadableError("KeyError"), "outage": ServiceError(ErrorCode.STORE_UNAVAILABLE)}
+
+    def begin(image: Item) -> str:
+        name = str(image["name"]["S"])
+        if name in errors:
+            raise errors[name]
+        return name
+
+    records = list(enumerate(("first", "unreadable", "outage", "last")))
+    begun = begin_each([(str(number), {"name": {"S": name}}) for number, name in records], begin)
+
+    assert begun == (["first", "last"], ["2"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["event"], line["number"]) for line in lines] == [("unreadable", "1"), ("outage", "2")]
+    assert lines[0]["reason"] == "KeyError"

@@ -17,14 +17,7 @@ from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, Pictures, Transaction
 from chalicelib.store import outbox, transactions
 from chalicelib.store.aws_client import Client
-from chalicelib.store.table import (
-    AlreadyExistsError,
-    UnreadableError,
-    commit,
-    read_item,
-    update,
-    write_one,
-)
+from chalicelib.store.table import AlreadyExistsError, UnreadableError, commit, read_item, update, write_one
 from infra.bench.client import through
 from tests.support.giving import Give
 from tests.support.receipts import an_entry

@@ -9,15 +9,7 @@ import pytest
 from infra.stack import resources
 from infra.stack.package import ROOT
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
-from tests.support.iam import (
-    KEY,
-    SECRET,
-    Permission,
-    is_allowed,
-    required_permissions,
-    resource_of,
-    statements,
-)
+from tests.support.iam import KEY, SECRET, Permission, is_allowed, required_permissions, resource_of, statements
 
 OF_TRACES = ["xray:PutTraceSegments", "xray:PutTelemetryRecords"]
 POLICIES = sorted(path.stem.removeprefix("policy-") for path in (ROOT / ".chalice").glob("policy-*.json"))
