@@ -13,7 +13,7 @@ WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
 FINANCE_PACKAGE := duckdb-cli==1.5.6
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
-QUICK := tests/pages tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/infra/api_gateway tests/infra/bank/test_format.py tests/infra/bank/test_rulings.py tests/infra/local/test_streams.py tests/infra/local/test_scheduler.py tests/infra/reference/test_pages.py tests/test_authorizer.py tests/test_network.py tests/test_iso.py tests/test_record.py \
+QUICK := tests/pages tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/infra/local/test_gateway.py tests/infra/bank/test_format.py tests/infra/bank/test_rulings.py tests/infra/local/test_streams.py tests/infra/local/test_scheduler.py tests/infra/reference/test_pages.py tests/test_authorizer.py tests/test_network.py tests/test_iso.py tests/test_record.py \
 	$(filter-out %/test_bad_days.py %/test_restore.py %/test_zip.py,$(wildcard tests/infra/operator/test_*.py tests/infra/stack/test_*.py))
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -21,7 +21,6 @@ STACK ?= payments-$(STAGE)
 BIN := .venv/bin
 # PYTHON on the command line decides the Python of .venv, and rebuilds it for another version. Without it any will do.
 STAGE_VENV := .venv/.stamp-stage$(if $(filter-out file,$(origin PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
-CHALICE := $(BIN)/chalice
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
@@ -46,17 +45,14 @@ MAKEFLAGS += $(if $(MAKECMDGOALS),--jobs=6)
 endif
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick alone till-scenarios page-stories check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help test quick alone till-scenarios page-stories check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(CHALICE) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
 help:  ## list these commands
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / {printf "%-14s %s\n", $$1, $$2}' Makefile
-
-deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=... SMS_COUNTRIES=...; ARGS=measure prints its costs
-	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) $(TEST_TOOLS)  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
@@ -188,12 +184,7 @@ $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
 	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
-# Chalice's command, with the local stage behind `chalice local`. sh starts Python, so that the path may hold blanks.
-$(CHALICE): $(STAGE_VENV)
-	@printf '%s\n' '#!/bin/sh' "'''exec' \"$(CURDIR)/$(BIN)/python\" \"\$$0\" \"\$$@\"" "'''" 'import sys' \
-	'sys.path.insert(0, "$(CURDIR)")' 'from infra.local.chalice_local import main' 'main()' >$@ && chmod +x $@
-
-$(VENV): requirements-dev.lock $(CHALICE)
+$(VENV): requirements-dev.lock $(STAGE_VENV)
 	@echo "Adding the tools of tests to .venv, once."
 	@began=$$(date +%s); \
 	$(call install,.venv,$(LOCKED) requirements-dev.lock) && \

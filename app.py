@@ -7,9 +7,11 @@ from chalice.app import Chalice
 from chalicelib import authorizer, web
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.routes import jobs
-from chalicelib.settings import is_handler
+from chalicelib.settings import check, is_handler
 from chalicelib.store.aws_client import CallError
 from chalicelib.store.table import client
+
+check()
 
 app = Chalice(app_name="payments")
 app.api.binary_types = []  # no binary answers, so Chalice need not check each request

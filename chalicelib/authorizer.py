@@ -14,9 +14,10 @@ from chalicelib.log import log_defect
 from chalicelib.services import authentication
 from chalicelib.settings import is_handler
 
+REQUEST = "REQUEST"  # the type of the events of API Gateway
 NOBODY = "nobody"  # the principal of a denial
 # Refusals that may end at any moment. The API's function decides them, because API Gateway would repeat a denial.
-PASSING = frozenset({ErrorCode.AGENT_BLOCKED, ErrorCode.LOGIN_LOCKED})
+PASSING = frozenset({ErrorCode.AGENT_BLOCKED, ErrorCode.LOGIN_LOCKED, ErrorCode.STORE_UNAVAILABLE})
 
 
 class SignIn(AuthRequest):
@@ -60,10 +61,11 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     try:
         return _allow(authentication.authenticate(request.token, request.source, outside.now()))
     except ServiceError as refusal:
-        if refusal.error.is_denial:
+        is_outage = refusal.error is ErrorCode.STORE_UNAVAILABLE
+        if is_outage and request.auth_type == REQUEST:
+            raise  # Chalice's own gateway, which sends another type, would answer nothing
+        if refusal.error.is_denial or is_outage:
             return _deny(refusal)
-        if refusal.error is ErrorCode.STORE_UNAVAILABLE:
-            raise  # an outage is not a denial
         log_defect(refusal)
     except Exception as defect:  # noqa: BLE001  a failing authorizer must let nobody in
         log_defect(defect)  # without its message, which may quote the credential

@@ -351,6 +351,8 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
     allow_origin(response, request)
     context = request.context.get("authorizer") or {}
+    if response.error_code == ErrorCode.STORE_UNAVAILABLE.code and settings().is_local:
+        log("outage", hint="The local stage has no AWS, or one without its tables: `make run` starts one.")
     log(
         "request",
         request_id=request_id_of(request),

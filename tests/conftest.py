@@ -29,8 +29,8 @@ from chalicelib.gateways import secrets
 from chalicelib.services import lane_runner
 from chalicelib.settings import settings
 from infra.demo import partner as demo_partner
-from infra.local import engines
-from infra.local import stage as local_stage
+from infra.local import engines, stage_settings
+from infra.local.gateway import Server
 from infra.stack import resources
 from tests.support import deployment, http
 from tests.support.accounts import QUICK_HASHER, accept_test_tokens
@@ -56,7 +56,7 @@ hypothesis.load_profile("ci" if CI else "release" if os.environ.get("ENGINES") =
 def nothing_real() -> Iterator[None]:
     """No test reaches a real AWS: credentials that are none, and an endpoint where nobody listens."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in engines.environment().items():
+        for name, value in stage_settings.ENVIRONMENT.items():
             patch.setenv(name, value)
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", engines.ENDPOINT_VARIABLE):
             patch.delenv(name, raising=False)
@@ -320,7 +320,7 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
             request.getfixturevalue("when_tables_change").append(begin_anew)
             yield running.url
     else:
-        with demo_partner.serve(), local_stage.serve(importlib.import_module("app").app) as server:
+        with demo_partner.serve(), Server(importlib.import_module("app").app) as server:
             yield server.url
     http.close()
 

@@ -15,7 +15,7 @@ from chalice.local import ForbiddenError, LocalGateway
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
 from infra.bench.client import through
-from infra.local import engines, ports
+from infra.local import ports, stage_settings
 from tests.support.accounts import an_account, basic
 from tests.support.giving import Give
 from tests.support.intercepted_calls import failing
@@ -204,7 +204,7 @@ def test_only_the_function_itself_fetches_the_secret_before_its_first_request_an
 ) -> None:
     nowhere = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports.free_port()}", "_HANDLER": handler}
     command = [sys.executable, "-c", FETCHED_EARLY]
-    environment = {**engines.environment(), **nowhere}
+    environment = {**stage_settings.ENVIRONMENT, **nowhere}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
 
     *lines, outcome = done.stdout.splitlines()

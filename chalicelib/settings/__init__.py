@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chalicelib import outside
@@ -34,6 +36,23 @@ MAX_SWEEP_CONCURRENCY = 64  # the store's number of open connections
 MAX_AUTH_ACCOUNT_SECONDS = 86_400
 MAX_SANDBOX_LATENCY_MS = GATEWAY_SECONDS * 1000
 MAX_SENDER = 11  # characters of a sender of SMS
+
+# The settings of the local stage: those that are missing outside Lambda. No template has them.
+OF_THE_LOCAL_STAGE = {
+    "STAGE": LOCAL,
+    "TABLE_PREFIX": "payments-local-",
+    "KEY_ID": "alias/payments-local",
+    "BUCKET": "payments-local-123456789012-files",
+    "SECRET_ID": "payments-local-secret",
+    "PRINTERS": '{"1": "ESCPOS58", "2": "ESCPOS80"}',
+    "ACQUIRERS": SANDBOX,
+    "MAIL_FROM": "receipts@payments.example",
+    "SMS_SENDER": "Payments",
+}
+
+
+class SettingsError(Exception):
+    """A setting is missing or wrong. The message is one line, which names it."""
 
 
 @dataclass(frozen=True)
@@ -87,31 +106,52 @@ def settings() -> Settings:
 
 
 def _of_environment() -> Settings:
-    allow_sandbox = os.environ.get("ALLOW_SANDBOX") == "true"
-    acquirers = _acquirers(os.environ.get("ACQUIRERS") or "", _required("STAGE"), allow_sandbox=allow_sandbox)
+    """Return the settings of the environment. Raise SettingsError."""
+    variables = _variables()
+    stage = _required(variables, "STAGE")
+    allow_sandbox = variables.get("ALLOW_SANDBOX") == "true"
+    acquirers = _acquirers(variables.get("ACQUIRERS") or "", stage, allow_sandbox=allow_sandbox)
     return Settings(
-        stage=_required("STAGE"),
-        table_prefix=_required("TABLE_PREFIX"),
-        key_id=_required("KEY_ID"),
-        bucket=_required("BUCKET"),
-        secret_id=_required("SECRET_ID"),
-        auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(Scheme)),
-        auth_account_seconds=_number("AUTH_ACCOUNT_SECONDS", 600, range(MAX_AUTH_ACCOUNT_SECONDS + 1)),
+        stage=stage,
+        table_prefix=_required(variables, "TABLE_PREFIX"),
+        key_id=_required(variables, "KEY_ID"),
+        bucket=_required(variables, "BUCKET"),
+        secret_id=_required(variables, "SECRET_ID"),
+        auth_schemes=_schemes(variables.get("AUTH_SCHEMES") or ",".join(Scheme)),
+        auth_account_seconds=_number(variables, "AUTH_ACCOUNT_SECONDS", 600, range(MAX_AUTH_ACCOUNT_SECONDS + 1)),
         acquirers=acquirers,
         allow_sandbox=allow_sandbox,
-        default_acquirer=_default_acquirer(os.environ.get("DEFAULT_ACQUIRER"), acquirers),
-        sandbox_latency_ms=_number("SANDBOX_LATENCY_MS", 0, range(MAX_SANDBOX_LATENCY_MS + 1)),
-        iso8583=_iso8583(acquirers, _required("STAGE")),
-        printers=_printers(os.environ.get("PRINTERS") or "{}"),
-        partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
-        mail_from=_mail_from(os.environ.get("MAIL_FROM") or ""),
-        sms_sender=_sms_sender(os.environ.get("SMS_SENDER") or ""),
-        sms_countries=_sms_countries(os.environ.get("SMS_COUNTRIES") or ""),
-        messages_per_merchant=_number("MESSAGES_PER_MERCHANT", 2000, range(1, MAX_MESSAGES + 1)),
-        sweep_concurrency=_number("SWEEP_CONCURRENCY", 16, range(1, MAX_SWEEP_CONCURRENCY + 1)),
-        allowed_origins=_allowed_origins(os.environ.get("ALLOWED_ORIGINS") or ""),
-        public_address=os.environ.get("PUBLIC_ADDRESS") or None,
+        default_acquirer=_default_acquirer(variables.get("DEFAULT_ACQUIRER"), acquirers),
+        sandbox_latency_ms=_number(variables, "SANDBOX_LATENCY_MS", 0, range(MAX_SANDBOX_LATENCY_MS + 1)),
+        iso8583=_iso8583(acquirers, variables),
+        printers=_printers(variables.get("PRINTERS") or "{}"),
+        partners=_partners(variables.get("PARTNERS") or "{}", stage),
+        mail_from=_mail_from(variables.get("MAIL_FROM") or ""),
+        sms_sender=_sms_sender(variables.get("SMS_SENDER") or ""),
+        sms_countries=_sms_countries(variables.get("SMS_COUNTRIES") or ""),
+        messages_per_merchant=_number(variables, "MESSAGES_PER_MERCHANT", 2000, range(1, MAX_MESSAGES + 1)),
+        sweep_concurrency=_number(variables, "SWEEP_CONCURRENCY", 16, range(1, MAX_SWEEP_CONCURRENCY + 1)),
+        allowed_origins=_allowed_origins(variables.get("ALLOWED_ORIGINS") or ""),
+        public_address=variables.get("PUBLIC_ADDRESS") or None,
     )
+
+
+def check() -> None:
+    """Raise SettingsError for a missing or wrong setting: no request could be answered.
+
+    End `chalice package` and `chalice deploy`, which know no table, with one line unless `make package` runs them.
+    """
+    if Path(sys.argv[0]).stem != "chalice" or not {"package", "deploy"} & set(sys.argv[1:]):
+        _of_environment()
+    elif "STAGE" not in os.environ:
+        sys.exit("The stack has more than functions: `make package STAGE=dev` packs it, and `make deploy` deploys it.")
+
+
+def _variables() -> Mapping[str, str]:
+    """Return the environment; outside Lambda with the settings of the local stage where nothing names another."""
+    if "AWS_LAMBDA_FUNCTION_NAME" in os.environ or os.environ.get("STAGE", LOCAL) != LOCAL:
+        return os.environ
+    return {**OF_THE_LOCAL_STAGE, **os.environ}
 
 
 def is_handler(module: str) -> bool:
@@ -128,26 +168,26 @@ def _acquirers(text: str, stage: str, *, allow_sandbox: bool) -> tuple[str, ...]
     named = _comma_separated(text)
     if unknown := set(named) - set(ACQUIRERS):
         message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(ACQUIRERS)}."
-        raise SystemExit(message)
+        raise SettingsError(message)
     if stage == PROD and SANDBOX in named and not allow_sandbox:
         message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it only with ALLOW_SANDBOX=true."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return named
 
 
-def _iso8583(acquirers: tuple[str, ...], stage: str) -> "Host | None":
+def _iso8583(acquirers: tuple[str, ...], variables: Mapping[str, str]) -> "Host | None":
     """Return the host of the acquirer ISO8583. Its settings must stay until its last outcome is known."""
-    if ISO8583 not in acquirers and not os.environ.get("ISO8583_HOST"):
+    if ISO8583 not in acquirers and not variables.get("ISO8583_HOST"):
         return None
     from chalicelib.settings.iso8583 import host  # noqa: PLC0415  other stages do not need it
 
-    return host(os.environ, is_local=stage == LOCAL)
+    return host(variables, is_local=variables["STAGE"] == LOCAL)
 
 
 def _default_acquirer(named: str | None, acquirers: tuple[str, ...]) -> str | None:
     if named and named not in acquirers:
         message = f"DEFAULT_ACQUIRER is {named}, which ACQUIRERS does not name."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return named or next(iter(acquirers), None)
 
 
@@ -155,7 +195,7 @@ def _schemes(text: str) -> frozenset[str]:
     named = frozenset(word.strip() for word in text.split(","))
     if unknown := named - set(Scheme):
         message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(Scheme)}."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return named
 
 
@@ -164,7 +204,7 @@ def _mail_from(text: str) -> str | None:
     name, _, domain = text.removesuffix(">").rpartition("@")
     if text and not (name and "." in domain.strip(".") and domain.isprintable() and " " not in domain):
         message = f"MAIL_FROM is {text}; it is an address, such as receipts@example.com."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return text or None
 
 
@@ -177,7 +217,7 @@ def _sms_sender(text: str) -> str | None:
             f"SMS_SENDER is {text}; it is 1 to {MAX_SENDER} letters, digits and hyphens with at least one letter, "
             "and no hyphen at either end."
         )
-        raise SystemExit(message)
+        raise SettingsError(message)
     return text or None
 
 
@@ -185,15 +225,15 @@ def _sms_countries(text: str) -> frozenset[str]:
     named = frozenset(_comma_separated(text))
     if wrong := [country for country in named if not re.fullmatch("[A-Z]{2}", country)]:
         message = f"SMS_COUNTRIES names {', '.join(sorted(wrong))}; a country is two capital letters, such as ZA."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return named
 
 
-def _number(name: str, usual: int, allowed: range) -> int:
-    text = os.environ.get(name) or str(usual)
+def _number(variables: Mapping[str, str], name: str, usual: int, allowed: range) -> int:
+    text = variables.get(name) or str(usual)
     if not (text.isascii() and text.isdigit() and int(text) in allowed):
         message = f"{name} is {text}; it is a number from {allowed[0]} to {allowed[-1]}."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return int(text)
 
 
@@ -204,7 +244,7 @@ def _allowed_origins(text: str) -> tuple[str, ...]:
             f"ALLOWED_ORIGINS names {', '.join(wrong)}; an origin is https://host[:port], or http://localhost[:port], "
             "in lower case and without a path."
         )
-        raise SystemExit(message)
+        raise SettingsError(message)
     return named
 
 
@@ -214,7 +254,7 @@ def _printers(text: str) -> dict[int, str]:
         if all(isinstance(code, str) and code for code in printers.values()):
             return printers
     message = f'PRINTERS is {text}; it is a JSON object of codes by number, such as {{"1": "ESCPOS58"}}.'
-    raise SystemExit(message)
+    raise SettingsError(message)
 
 
 def _partners(text: str, stage: str) -> dict[str, Partner]:
@@ -222,7 +262,7 @@ def _partners(text: str, stage: str) -> dict[str, Partner]:
         return {product: _partner(product, entry, stage) for product, entry in json.loads(text).items()}
     except (ValueError, AttributeError):
         message = "PARTNERS is not a JSON object of partners by ProductDescCode."
-        raise SystemExit(message) from None
+        raise SettingsError(message) from None
 
 
 def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
@@ -231,16 +271,16 @@ def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
     scheme = scheme_of(url) if isinstance(url, str) else None
     if not (scheme == "https" or (scheme == "http" and stage == LOCAL)):
         message = f"PARTNERS: the url of {product} must be https://host[:port][/path], without credentials."
-        raise SystemExit(message)
+        raise SettingsError(message)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= PARTNER_SECONDS:
         message = f"PARTNERS: the timeout_seconds of {product} must be above 0 and at most {PARTNER_SECONDS}."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return Partner(product, str(url), seconds)
 
 
-def _required(name: str) -> str:
-    value = os.environ.get(name)
+def _required(variables: Mapping[str, str], name: str) -> str:
+    value = variables.get(name)
     if not value:
         message = f"The setting {name} is missing from the environment."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return value

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from chalicelib.domain.iso8583_dialect import Dialect, DialectError, changed
+from chalicelib.settings import SettingsError
 
 PACKAGE = Path(__file__).parents[2]  # the deployed folder
 USUAL = Path(__file__).with_name("dialect.json")
@@ -39,7 +40,7 @@ class Host:
 
 
 def host(environment: Mapping[str, str], *, is_local: bool) -> Host:
-    """Return the host in the environment, or end the process with the name of the missing or wrong setting."""
+    """Return the host in the environment, or raise SettingsError with the name of the missing or wrong setting."""
     tls = _tls(environment, is_local=is_local)
     return Host(
         host=_name(_required(environment, "ISO8583_HOST")),
@@ -61,14 +62,14 @@ def _required(environment: Mapping[str, str], name: str) -> str:
     value = environment.get(name)
     if not value:
         message = f"The setting {name} is missing from the environment: the acquirer ISO8583 needs it."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return value
 
 
 def _name(text: str) -> str:
     if not NAME.fullmatch(text) and not _is_address(text):
         message = "ISO8583_HOST is a name or an IP address."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return text
 
 
@@ -83,14 +84,14 @@ def _is_address(text: str) -> bool:
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_PORT):
         message = f"ISO8583_PORT is {text}; it is a number from 1 to {MAX_PORT}."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return int(text)
 
 
 def _institution(text: str) -> str:
     if not INSTITUTION.fullmatch(text):
         message = f"ISO8583_INSTITUTION is {text}; it has 1 to 11 digits."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return text
 
 
@@ -98,10 +99,10 @@ def _tls(environment: Mapping[str, str], *, is_local: bool) -> bool:
     chosen = environment.get("ISO8583_TLS") or "on"
     if chosen not in ("on", "off"):
         message = f"ISO8583_TLS is {chosen}; it is on or off."
-        raise SystemExit(message)
+        raise SettingsError(message)
     if chosen == "off" and not is_local:
         message = "ISO8583_TLS is off: only the local stage takes that."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return chosen == "on"
 
 
@@ -113,7 +114,7 @@ def _ca(named: str, *, is_local: bool) -> str | None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
     except (ssl.SSLError, OSError):
         message = f"ISO8583_CA is {named}, which holds no certificate in PEM."
-        raise SystemExit(message) from None
+        raise SettingsError(message) from None
     return str(path)
 
 
@@ -127,7 +128,7 @@ def _dialect(named: str | None) -> Dialect:
         message = f"ISO8583_DIALECT is {named}, in which {fault}."
     except (ValueError, RecursionError):
         message = f"ISO8583_DIALECT is {named}, which is not JSON."
-    raise SystemExit(message)
+    raise SettingsError(message)
 
 
 def _file(setting: str, named: str, *, may_be_absolute: bool = False) -> Path:
@@ -135,8 +136,8 @@ def _file(setting: str, named: str, *, may_be_absolute: bool = False) -> Path:
     path = (PACKAGE / named).resolve()
     if not (path.is_relative_to(PACKAGE.resolve()) or (may_be_absolute and Path(named).is_absolute())):
         message = f"{setting} is {named}; it is a path inside the package."
-        raise SystemExit(message)
+        raise SettingsError(message)
     if not path.is_file():
         message = f"{setting} is {named}, which is no file."
-        raise SystemExit(message)
+        raise SettingsError(message)
     return path

@@ -14,14 +14,14 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.services import authentication, deliveries, outbox, payment_sweep
 from infra.bench.client import LambdaClient, measure_capacity
+from infra.bench.cold_start import cold_start_table
+from infra.bench.functions import RuntimeMissingError
 from infra.bench.history import history_tables
 from infra.bench.payment import processor_table
 from infra.bench.sign_in import attempts, print_sign_in
 from infra.bench.table import Table, show, write_documents
 from infra.demo import data as demo_data
 from infra.demo import month
-from infra.deployed.__main__ import cold_start_table
-from infra.deployed.functions import RuntimeMissingError
 from infra.local import engines
 from infra.local.engines import EngineMissingError
 

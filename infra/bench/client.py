@@ -11,12 +11,11 @@ from http import HTTPStatus
 from typing import Any
 
 from chalice.app import Chalice
+from chalice.local import LambdaContext, LambdaEventConverter, RouteMatcher
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.store.aws_client import DYNAMODB, Client
-from infra.api_gateway.gateway import Match, Request, proxy_event
-from infra.api_gateway.in_process import Context
 
 
 class LambdaClient:
@@ -24,6 +23,7 @@ class LambdaClient:
 
     def __init__(self, app: Chalice, caller: Caller) -> None:
         self._app = app
+        self._events = LambdaEventConverter(RouteMatcher(list(app.routes)))
         self._authorizer_context = {
             "agent": str(caller.agent_id),
             "client": str(caller.client_id),
@@ -34,10 +34,11 @@ class LambdaClient:
     def call(self, method: str, resource: str, body: Any = None, **path_parameters: str) -> Any:
         """Send one request and return the body of the answer; exit if the answer is an error."""
         content = b"" if body is None else json.dumps(body).encode()
-        request = Request(method, resource, (("content-type", "application/json"),), content, "127.0.0.1", "bench")
-        event = proxy_event(request, Match(resource, path_parameters), self._authorizer_context)
+        headers = {"content-type": "application/json"}
+        event = self._events.create_lambda_event(method, resource.format(**path_parameters), headers, content)
+        event["requestContext"]["authorizer"] = dict(self._authorizer_context)
         with contextlib.redirect_stdout(io.StringIO()):
-            answer = self._app(event, Context("bench"))
+            answer = self._app(event, LambdaContext("bench", memory_size=1024))
         if answer["statusCode"] != HTTPStatus.OK:
             sys.exit(answer["body"])
         return answer["body"]

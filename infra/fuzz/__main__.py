@@ -16,7 +16,8 @@ from app import app
 from chalicelib import outside
 from infra.demo import data as demo_data
 from infra.demo import partner as demo_partner
-from infra.local import engines, stage
+from infra.local import engines
+from infra.local.gateway import Server
 
 PROGRAM = Path(__file__).parents[2] / ".engines" / "schemathesis" / "bin" / "schemathesis"
 HOOKS = Path(__file__).with_name("checks.py")
@@ -31,7 +32,7 @@ def main() -> None:
     with engines.moto_engine(), demo_partner.serve():
         os.environ["AUTH_ACCOUNT_SECONDS"] = "0"  # otherwise most answers of AuthAccount would be 429
         outside.forget()
-        with contextlib.redirect_stdout(io.StringIO()) as log, stage.serve(app) as server:
+        with contextlib.redirect_stdout(io.StringIO()) as log, Server(app) as server:
             demo_data.seed()
             for name, login in LOGINS.items():
                 sys.stderr.write(f"as {name}, {seconds} s\n")

@@ -1,5 +1,11 @@
 """The command `python -m infra.local`."""
 
-from infra.local.stage import main
+import sys
+from importlib import import_module
 
-main()
+from chalicelib.settings import SettingsError
+
+try:
+    import_module("infra.local.stage").main()
+except SettingsError as wrong:
+    sys.exit(str(wrong))

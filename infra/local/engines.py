@@ -12,11 +12,10 @@ import shutil
 import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import RLock, current_thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import boto3
@@ -28,8 +27,12 @@ from moto.core.model_instances import model_data
 from chalicelib import outside
 from chalicelib.services import lane_runner
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
+from infra.local.stage_settings import ENVIRONMENT
 from infra.stack import resources
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 # Under parallel calls moto loses updates and shows half-finished ones: every call holds this lock.
 MOTO_LOCK = RLock()
@@ -54,14 +57,6 @@ class EngineMissingError(Exception):
     """DynamoDB Local cannot run here. The message names the packages to install."""
 
 
-@cache
-def environment() -> dict[str, str]:
-    """Return the environment of the local stage: that of Chalice's stage `local`."""
-    config = json.loads((PROJECT / ".chalice" / "config.json").read_text(encoding="utf-8"))
-    variables: dict[str, str] = config["stages"]["local"]["environment_variables"]
-    return variables
-
-
 @contextlib.contextmanager
 def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
     """Replace AWS by moto, with the resources of `resources.json`, until the block ends: no real AWS can be reached.
@@ -70,7 +65,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
     """
     mock = mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": True}})
     with (
-        patch.dict(os.environ, {**environment(), **(settings or {})}),
+        patch.dict(os.environ, {**ENVIRONMENT, **(settings or {})}),
         patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
     ):
         # Never use the developer's own profile, session token or endpoint.
@@ -78,7 +73,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
             os.environ.pop(name, None)
         with mock, transactions_without_copies(), _moved_label_counts():
             _stop_tracking_items()
-            _create_resources()
+            create_resources()
             outside.forget()
             yield
 
@@ -159,12 +154,13 @@ def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     return locked
 
 
-def _create_resources() -> None:
-    """Create the tables, key, bucket and secrets of `resources.json`, and the sender of e-mails.
+def create_resources() -> None:
+    """Create the tables, key, bucket and secrets of `resources.json`, and the sender of e-mails, also in a `mock_aws`.
 
     moto's CloudFormation would do it from the template, but imports all of moto, which takes longer than the rest.
     """
-    tables, keys, files = boto3.client("dynamodb"), boto3.client("kms"), boto3.client("s3")
+    session = boto3.Session(region_name=REGION)
+    tables, keys, files = session.client("dynamodb"), session.client("kms"), session.client("s3")
     resources.create_tables(tables, STACK)
     resources.enable_ttl(tables, STACK)
     key = keys.create_key(Description=STACK)["KeyMetadata"]["KeyId"]
@@ -173,12 +169,11 @@ def _create_resources() -> None:
     name = resources.physical_name(bucket["BucketName"], STACK, ACCOUNT_ID)
     files.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION})
     files.put_bucket_versioning(Bucket=name, VersioningConfiguration=bucket["VersioningConfiguration"])
-    _create_secrets()
-    boto3.client("sesv2").create_email_identity(EmailIdentity=environment()["MAIL_FROM"])
+    _create_secrets(session.client("secretsmanager"))
+    session.client("sesv2").create_email_identity(EmailIdentity=ENVIRONMENT["MAIL_FROM"])
 
 
-def _create_secrets() -> None:
-    client = boto3.client("secretsmanager")
+def _create_secrets(client: "SecretsManagerClient") -> None:
     for secret in resources.properties_of(resources.SECRET_TYPE):
         text = secret.get("SecretString")
         if text is None:

@@ -16,12 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 
-from chalice.app import Chalice
-
 from app import app
 from chalicelib import log, outside
-from infra.api_gateway import in_process
-from infra.api_gateway.http_server import During, Server
+from chalicelib.settings import SettingsError
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.demo import data as demo_data
@@ -30,17 +27,13 @@ from infra.demo import partner as demo_partner
 from infra.local import aws_server, engines, readable_log, scheduler, streams
 from infra.local.advance import Advances
 from infra.local.engines import EngineMissingError
+from infra.local.gateway import Server
 from infra.local.ports import HOST
 from infra.local.stage_clock import StageClock
 
 PORT, AWS_PORT = 8000, 8001
 URL = f"http://{HOST}:{PORT}"
 ENGINES = ("moto", "dynamodb-local")
-
-
-def serve(served_app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> Server:
-    """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
-    return Server(in_process.gateway(served_app), port, during=during)
 
 
 def main() -> None:
@@ -79,7 +72,7 @@ def start(stack: contextlib.ExitStack, engine: str = ENGINES[0]) -> Started:
             engines.warn_if_open_to_the_network()
         with _step(f"tables, key, secret and bucket on {engine}"):
             _start_aws(stack, engine, acquirers.environment)
-    except (AcquirerSettingsError, EngineMissingError) as refusal:
+    except (AcquirerSettingsError, EngineMissingError, SettingsError) as refusal:
         sys.exit(str(refusal))
     advances = Advances(stage_clock)
     try:
@@ -146,10 +139,10 @@ def demo_setting() -> bool:
 def _listen(stack: contextlib.ExitStack, port: int, advances: Advances) -> Server:
     """Open the port; exit with one line that names it if it is in use."""
     try:
-        server = serve(app, port=port, during=advances.clock.request)
+        server = Server(app, port, advances.clock.request)
     except OSError:
         sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
-    stack.callback(server.server_close)
+    stack.callback(server.close)
     return server
 
 

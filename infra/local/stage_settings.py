@@ -12,9 +12,10 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from chalicelib import outside
-from chalicelib.settings import LOCAL
+from chalicelib.settings import OF_THE_LOCAL_STAGE
 from infra.local.ports import HOST
 from infra.stack import config
+from infra.stack.resources import REGION
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse
@@ -24,9 +25,20 @@ PATH = "/settings"  # on the port of the simulated AWS
 SECONDS = 5
 
 
+# The environment of every local stage.
+ENVIRONMENT = {
+    **OF_THE_LOCAL_STAGE,
+    "AWS_DEFAULT_REGION": REGION,
+    "AWS_REGION": REGION,
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
 def names() -> set[str]:
-    """Return the names of the variables that every local stage has: those of Chalice's stage `local`."""
-    return set(config.read(ROOT)["stages"][LOCAL][config.VARIABLES])
+    """Return the names of the variables that every local stage has."""
+    return set(ENVIRONMENT)
 
 
 def page(start_response: "StartResponse") -> Iterable[bytes]:

@@ -34,7 +34,7 @@ from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
 from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
-from chalicelib.settings import settings
+from chalicelib.settings import SettingsError, settings
 from chalicelib.store import agents, audit, due_index, transactions
 from chalicelib.store.aws_client import CallError, RefusedError
 from chalicelib.store.retries import is_dropped
@@ -415,7 +415,7 @@ def _refusals_in_a_line() -> Iterator[None]:
         url = os.environ.get("AWS_ENDPOINT_URL")
         hint = f"Is {url}, of AWS_ENDPOINT_URL, the stage's?" if url else "Is the environment that of the stage?"
         sys.exit(f"AWS is out of reach: {_one_line(outage)}. {hint}")
-    except stage_secret.SecretError as problem:
+    except (stage_secret.SecretError, SettingsError) as problem:
         sys.exit(str(problem))
 
 

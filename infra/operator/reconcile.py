@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from chalicelib import iso_codes, outside
 from chalicelib.errors import ServiceError
-from chalicelib.settings import settings
+from chalicelib.settings import SettingsError, settings
 from chalicelib.store.aws_client import RefusedError
 from infra.operator.reconciliation import PURCHASE, REFUND, Field, Row, Standing, books_of, compare
 
@@ -146,8 +146,8 @@ def reconcile_command(options: argparse.Namespace) -> None:
         _stop(refusal.message)
     except RefusedError as refusal:
         _stop(f"The store refused: {refusal.code}.")
-    except SystemExit as wrong_setting:
-        _stop(str(wrong_setting))
+    except SettingsError as wrong:
+        _stop(str(wrong))
     if is_different:
         sys.exit(DIFFERENT)
 

@@ -41,7 +41,7 @@ def settings_of(name: str | None, stack: str | None) -> SettingsOf:
         if given:
             _refuse(given)
         sys.exit("Name the stage: STAGE=prod in the environment, or --stage prod.")
-    known = config.read(stage_settings.ROOT)["stages"]
+    known = [*config.read(stage_settings.ROOT)["stages"], LOCAL]
     if name not in known and (meant := get_close_matches(name.lower(), known, n=1)):
         sys.exit(f"{config.FILE} has no stage {name}; it has {meant[0]}.")
     if name == LOCAL:

@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import boto3
 from botocore.exceptions import ClientError
 
 from chalicelib import outside
@@ -241,4 +240,4 @@ def _read(version: str) -> Document:
 
 
 def _client() -> Any:
-    return boto3.client("secretsmanager")
+    return outside.current.boto3_client("secretsmanager", attempts=3, read_seconds=10)

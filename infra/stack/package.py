@@ -170,7 +170,7 @@ def write_template(stage: str, build: Path, *, with_packages: bool = False) -> N
     config.check(settings, stage)
     build.mkdir(parents=True, exist_ok=True)
     senders = config.senders(settings, stage)
-    project = _project(build, senders)
+    project = _project(build, stage, senders)
     if with_packages:
         lock = build / "requirements.lock"
         lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
@@ -189,7 +189,7 @@ def quota(sam: dict[str, Any]) -> int:
     return sum(limits) + SPARE_CONCURRENCY
 
 
-def _project(build: Path, senders: Sequence[str] = ()) -> Path:
+def _project(build: Path, stage: str, senders: Sequence[str] = ()) -> Path:
     project = build / "project"
     shutil.rmtree(project, ignore_errors=True)
     for name in SOURCES:
@@ -199,6 +199,9 @@ def _project(build: Path, senders: Sequence[str] = ()) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, target)
+    named = config.read(project)
+    named["stages"][stage].setdefault(config.VARIABLES, {})["STAGE"] = stage
+    (project / config.FILE).write_text(json.dumps(named), encoding="utf-8")
     for source in (ROOT / ".chalice").glob("policy-*.json"):
         text = _with_senders(source.read_text(encoding="utf-8"), senders)
         (project / ".chalice" / source.name).write_text(text, encoding="utf-8")

@@ -93,7 +93,7 @@ def api_properties(app: Chalice) -> Template:
         "TracingEnabled": True,
         "MethodSettings": limits.method_settings(app),
         "AccessLogSetting": logs.access_log_setting(),
-        "GatewayResponses": _gateway_responses(),
+        "GatewayResponses": gateway_responses(),
         "DefinitionBody": {
             "securityDefinitions": _authorizers_of_requests(app),
             # The function answers the methods that a path lacks, without a credential: 405, and preflights of browsers.
@@ -114,7 +114,7 @@ def _authorizers_of_requests(app: Chalice) -> Template:
     return {handler.name: {"x-amazon-apigateway-authorizer": changes} for handler in app.builtin_auth_handlers}
 
 
-def _gateway_responses() -> Template:
+def gateway_responses() -> Template:
     """Return the answers of API Gateway itself: only for HTTPS, and readable for pages of the allowed origins."""
     responses = copy.deepcopy(resources.gateway_responses())
     for response in responses.values():

@@ -11,7 +11,7 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.settings import settings
+from chalicelib.settings import SettingsError, settings
 from chalicelib.store.aws_client import UnansweredError
 from infra.bench.client import through
 from tests.gateways.acquirer_contract import ContractOfInquiries
@@ -183,7 +183,7 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
 
     monkeypatch.setenv("ACQUIRERS", "SANDBOX,NOBODY")
     outside.forget()
-    with pytest.raises(SystemExit, match="NOBODY"):
+    with pytest.raises(SettingsError, match="NOBODY"):
         acquirers.codes()
     monkeypatch.undo()
     outside.forget()

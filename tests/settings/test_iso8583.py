@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.gateways import acquirers
-from chalicelib.settings import iso8583, settings
+from chalicelib.settings import SettingsError, iso8583, settings
 from chalicelib.settings.iso8583 import Host, usual
 from tests.support.certificates import an_authority
 
@@ -59,7 +59,7 @@ def start(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> Host:
 
 
 def refusal(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> str:
-    with pytest.raises(SystemExit) as raised:
+    with pytest.raises(SettingsError) as raised:
         start(monkeypatch, **changes)
     message = str(raised.value)
     assert "\n" not in message
@@ -191,5 +191,5 @@ def test_a_host_named_no_more_is_reached_until_its_last_outcome_is_known(monkeyp
 def test_an_acquirer_nobody_knows_stops_the_start(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
     monkeypatch.setenv("ACQUIRERS", named)
 
-    with pytest.raises(SystemExit, match=r"ACQUIRERS names .*; there are SANDBOX, ISO8583\."):
+    with pytest.raises(SettingsError, match=r"ACQUIRERS names .*; there are SANDBOX, ISO8583\."):
         settings()

@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.domain.sign_in import Scheme
-from chalicelib.settings import ORIGIN, Partner, settings
+from chalicelib.settings import OF_THE_LOCAL_STAGE, ORIGIN, Partner, SettingsError, settings
 from infra.stack import resources
 from tests.support.origins import allowed
 
@@ -48,7 +48,7 @@ def test_plain_http_is_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> N
     registry = {"Insurance": {"url": "http://127.0.0.1:5000/prepare"}}
 
     assert partners(monkeypatch, registry, "local")
-    with pytest.raises(SystemExit, match="Insurance"):
+    with pytest.raises(SettingsError, match="Insurance"):
         partners(monkeypatch, registry, "dev")
 
 
@@ -75,19 +75,19 @@ def test_plain_http_is_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_a_stage_does_not_start_with_a_wrong_url(monkeypatch: pytest.MonkeyPatch, url: Any) -> None:
-    with pytest.raises(SystemExit, match="the url of Insurance"):
+    with pytest.raises(SettingsError, match="the url of Insurance"):
         partners(monkeypatch, {"Insurance": {"url": url}})
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 20.1, 10**9, "5", True, None, [], float("nan"), float("inf")])
 def test_a_stage_does_not_start_with_a_wrong_timeout(monkeypatch: pytest.MonkeyPatch, seconds: Any) -> None:
-    with pytest.raises(SystemExit, match="the timeout_seconds of Insurance"):
+    with pytest.raises(SettingsError, match="the timeout_seconds of Insurance"):
         partners(monkeypatch, {"Insurance": {"url": "https://insurer.example", "timeout_seconds": seconds}})
 
 
 @pytest.mark.parametrize("registry", ["{", "[]", "null", '"text"', '{"Insurance": "https://insurer.example"}'])
 def test_a_stage_does_not_start_with_something_else(monkeypatch: pytest.MonkeyPatch, registry: str) -> None:
-    with pytest.raises(SystemExit, match="PARTNERS"):
+    with pytest.raises(SettingsError, match="PARTNERS"):
         partners(monkeypatch, registry)
 
 
@@ -146,7 +146,7 @@ def test_a_list_of_origins_may_have_blanks_and_name_one_twice() -> None:
     ],
 )
 def test_what_no_browser_would_send_as_an_origin_stops_the_stage_and_the_deployment(text: str) -> None:
-    with allowed(text), pytest.raises(SystemExit, match="ALLOWED_ORIGINS names"):
+    with allowed(text), pytest.raises(SettingsError, match="ALLOWED_ORIGINS names"):
         settings()
     assert not re.fullmatch(PATTERN, text)
 
@@ -170,7 +170,7 @@ def test_a_country_in_another_form_stops_the_stage_and_the_deployment(
 ) -> None:
     monkeypatch.setenv("SMS_COUNTRIES", text)
 
-    with pytest.raises(SystemExit, match="SMS_COUNTRIES names"):
+    with pytest.raises(SettingsError, match="SMS_COUNTRIES names"):
         settings()
     assert not re.fullmatch(COUNTRIES, text)
 
@@ -189,9 +189,30 @@ def test_a_stage_lists_its_schemes(monkeypatch: pytest.MonkeyPatch, text: str, s
 def test_a_stage_without_a_required_setting_does_not_start(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
 ) -> None:
+    for one, text in OF_THE_LOCAL_STAGE.items():
+        monkeypatch.setenv(one, text)
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "APIHandler")
     monkeypatch.delenv(name) if value is None else monkeypatch.setenv(name, value)
 
-    with pytest.raises(SystemExit, match=rf"The setting {name} is missing from the environment\."):
+    with pytest.raises(SettingsError, match=rf"The setting {name} is missing from the environment\."):
+        settings()
+
+
+def test_outside_lambda_what_is_missing_is_the_local_stages_unless_another_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in OF_THE_LOCAL_STAGE:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TABLE_PREFIX", "mine-")
+
+    assert (settings().stage, settings().table_prefix, settings().bucket) == (
+        "local",
+        "mine-",
+        "payments-local-123456789012-files",
+    )
+    monkeypatch.setenv("STAGE", "dev")
+    outside.forget()
+    with pytest.raises(SettingsError, match="The setting KEY_ID is missing"):
         settings()
 
 
@@ -209,14 +230,14 @@ def test_the_default_acquirer_is_one_of_the_stage(
     if default is not None:
         assert settings().default_acquirer == default
         return
-    with pytest.raises(SystemExit, match="DEFAULT_ACQUIRER is ISO8583, which ACQUIRERS does not name"):
+    with pytest.raises(SettingsError, match="DEFAULT_ACQUIRER is ISO8583, which ACQUIRERS does not name"):
         settings()
 
 
 def test_a_stage_that_lists_a_scheme_there_is_not_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTH_SCHEMES", "Basic,Bearer")
 
-    with pytest.raises(SystemExit, match="Bearer"):
+    with pytest.raises(SettingsError, match="Bearer"):
         settings()
 
 
@@ -231,7 +252,7 @@ def test_a_stage_limits_payments_swept_at_once(monkeypatch: pytest.MonkeyPatch, 
 def test_a_stage_that_names_another_number_does_not_start(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SWEEP_CONCURRENCY", text)
 
-    with pytest.raises(SystemExit, match="SWEEP_CONCURRENCY"):
+    with pytest.raises(SettingsError, match="SWEEP_CONCURRENCY"):
         settings()
 
 
@@ -239,7 +260,7 @@ def test_a_stage_that_names_another_number_does_not_start(monkeypatch: pytest.Mo
 def test_a_sender_of_e_mails_that_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("MAIL_FROM", text)
 
-    with pytest.raises(SystemExit, match="MAIL_FROM is"):
+    with pytest.raises(SettingsError, match="MAIL_FROM is"):
         settings()
 
 
@@ -261,7 +282,7 @@ def test_a_number_out_of_its_range_is_refused(monkeypatch: pytest.MonkeyPatch, n
     for text in wrong:
         monkeypatch.setenv(name, text)
         outside.forget()
-        with pytest.raises(SystemExit, match=f"{name} is .*; it is a number from 0 to"):
+        with pytest.raises(SettingsError, match=f"{name} is .*; it is a number from 0 to"):
             settings()
 
 
@@ -282,7 +303,7 @@ def test_a_number_may_be_the_least_and_the_most_of_its_range(monkeypatch: pytest
 def test_printers_in_another_form_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("PRINTERS", text)
 
-    with pytest.raises(SystemExit, match=re.escape(f"PRINTERS is {text}; it is a JSON object of codes by number")):
+    with pytest.raises(SettingsError, match=re.escape(f"PRINTERS is {text}; it is a JSON object of codes by number")):
         settings()
 
 
@@ -311,7 +332,9 @@ def test_printers_are_read_by_number(monkeypatch: pytest.MonkeyPatch, text: str,
 def test_a_sender_of_sms_that_sns_refuses_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("SMS_SENDER", text)
 
-    with pytest.raises(SystemExit, match=re.escape(f"SMS_SENDER is {text}; it is 1 to 11 letters, digits and hyphens")):
+    with pytest.raises(
+        SettingsError, match=re.escape(f"SMS_SENDER is {text}; it is 1 to 11 letters, digits and hyphens")
+    ):
         settings()
 
 

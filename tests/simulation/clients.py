@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from infra.api_gateway.gateway import Reply
 from infra.demo.partner import PRODUCT
 from tests.simulation import account_acts, later_receipts, shop_acts, webhook_changes
 from tests.simulation.account_acts import Bulk, End, device_of
@@ -16,7 +15,7 @@ from tests.simulation.actors import ZONE, People, Person
 from tests.simulation.edges import EDGES, with_edge
 from tests.simulation.environment import MORNING
 from tests.simulation.erasure_acts import RECEIPTS
-from tests.simulation.gateway import Gateway, a_request
+from tests.simulation.gateway import Gateway, Reply, a_request
 from tests.simulation.goods import lines_of, returned_line
 from tests.simulation.scenario_script import AT_HOST, CARD, CASH, IN_HAND, LINKED, OWNER, PREPAID, Act
 from tests.simulation.scheduler import Scheduler
@@ -391,7 +390,7 @@ class Clients:
     def once(  # noqa: PLR0913, PLR0917  each is a thing of its own
         self, act: Act, method: str, resource: str, header: str, body: Any, secret: str, **more: Any
     ) -> Seen:
-        request, match = a_request(method, resource, header, body, self._name_of(act), **more)
+        request = a_request(method, resource, header, body, self._name_of(act), **more)
         seen = Seen(act, self.scheduler.now, act.kind, self.payments.get(act.label), header, secret, body)
         seen.about = more.get("tranId") or more.get("eventId")
         self.seen.append(seen)
@@ -399,7 +398,7 @@ class Clients:
             self.trace(
                 f"asks {method} {request.path} {_shown(body)}{' key ' + more['key'][:8] if more.get('key') else ''}"
             )
-        reply = self.gateway.ask(request, match, act.facts["patience"])
+        reply = self.gateway.ask(request, act.facts["patience"])
         if reply is None:
             if self.trace is not None:
                 self.trace("waits no longer for an answer")

@@ -22,7 +22,7 @@ from chalicelib.gateways import acquirers, https, secrets
 from chalicelib.services import deliveries, lane_runner, passwords
 from chalicelib.store.aws_client import Limits
 from infra.demo.partner import PRODUCT
-from infra.local import engines
+from infra.local import stage_settings
 from infra.operator import payer_records
 from tests.simulation.bucket import Bucket
 from tests.simulation.scheduler import Scheduler
@@ -188,7 +188,7 @@ def use_page_size(size: int) -> None:
 def simulated() -> Iterator[None]:
     """Replace the world around the service until the block ends."""
     with ExitStack() as stack:
-        stack.enter_context(patch.dict(os.environ, {**engines.environment(), **SETTINGS}))
+        stack.enter_context(patch.dict(os.environ, {**stage_settings.ENVIRONMENT, **SETTINGS}))
         stack.enter_context(outside.given(**_given()))
         for target, name, value in _replacements():
             stack.enter_context(patch.object(target, name, value))

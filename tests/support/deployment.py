@@ -3,6 +3,7 @@
 A package of the stage `dev`, made once for all processes that run tests."""
 
 import contextlib
+import importlib
 import json
 import os
 import threading
@@ -10,32 +11,30 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from chalice.local import LocalChalice
 
 from chalicelib.settings import LOCAL
-from infra.api_gateway.http_server import Server
-from infra.deployed import functions, stage
-from infra.deployed.stage import Stage
-from infra.local import aws_server, engines, ports
+from infra.bench import functions
+from infra.bench.functions import MAX_PAYLOAD_BYTES, Function, Stage
+from infra.local import aws_server, engines, ports, streams
+from infra.local.gateway import Kind, Refused, Server
 from infra.stack import package, runtime
+from infra.stack.template import logical_id
 
 # A test with one of these fixtures changes the process it runs in, or reads what that process prints.
 LOCAL_FIXTURES = {"monkeypatch", "capsys", "capfd", "stored_policies"}
-# Tests of the API that what is deployed answers in another way, as API Gateway does, by a part of their names.
+# Tests of the API that what is deployed answers in another way, by a part of their names.
 IN_PROCESS = "reads what its own process does"
-REMEMBERED = "API Gateway remembers a denial for a minute"
 NO_TEXT = "API Gateway passes bytes that are no UTF-8 on as U+FFFD"
 DIFFERENT = {
     "test_other_origins.py": "changes the settings of its own process; tests/infra/deployed.test_origins.py asks both",
     "test_iso8583.py": "tells its own process of the host it starts",
     'test_a_body_that_is_no_json_object_is_201[b\'{"Lang"': NO_TEXT,
     "test_json_is_utf_8[1-latin-1]": NO_TEXT,
-    "test_unlock_lifts_the_lock": REMEMBERED,
-    "test_unlock_resets_the_attempts_and_unblocks": REMEMBERED,
-    "test_a_blocked_agent_stays_out_until_it_is_active_again": REMEMBERED,
-    "test_a_blocked_agent_is_out_at_once": REMEMBERED,
     "test_a_merchant_is_answered_as_it_was_sent": "the addresses lead to the AWS of this machine",
     "test_photo_and_signature_are_shown_by_addresses_that_expire": "the addresses lead to the AWS of this machine",
     "test_a_cash_payment_is_one_read_by_the_authorizer_one_read_and_one_transaction": IN_PROCESS,
@@ -47,24 +46,52 @@ DIFFERENT = {
     "test_an_event_costs_two_write_units": IN_PROCESS,
     "test_a_deep_check_reads_the_store_once": IN_PROCESS,
     "test_anybody_is_told_that_the_service_is_up_without_a_look_at_the_store": IN_PROCESS,
-    # One of its answers is that of a login which ten wrong passwords have locked.
-    "test_what_is_listed_is_always_null_and_everything_else_has_a_value": REMEMBERED,
 }
 POLLS, POLL_SECONDS = 1500, 0.02
 
 
+class Packaged(LocalChalice):
+    """The routes of the app in front of functions of the package, for the gateway of the local stage."""
+
+    def __init__(self, functions: Mapping[str, Function]) -> None:
+        super().__init__("packaged")
+        app = importlib.import_module("app").app
+        self.api.binary_types, self._functions = app.api.binary_types, functions
+        guarded: Any = SimpleNamespace(authorizer=self._authorize)
+        public: Any = SimpleNamespace(authorizer=None)
+        self.routes = {
+            path: {method: guarded if entry.authorizer else public for method, entry in entries.items()}
+            for path, entries in app.routes.items()
+        }
+
+    def _authorize(self, event: dict[str, Any], _: object) -> Any:
+        return self._answer("Authorizer", event)
+
+    def __call__(self, event: dict[str, Any], _: object) -> Any:
+        """Return the answer of the API's function, whose body is text."""
+        return self._answer("APIHandler", {**event, "body": (event["body"] or b"").decode(errors="replace") or None})
+
+    def _answer(self, name: str, event: dict[str, Any]) -> Any:
+        payload = json.dumps(event, ensure_ascii=False).encode()
+        if len(payload) > MAX_PAYLOAD_BYTES:
+            raise Refused(Kind.REQUEST_TOO_LARGE)
+        outcome = self._functions[name].invoke(payload)
+        if outcome.error:
+            message = f"{name}: {outcome.error}"
+            raise RuntimeError(message)  # the gateway answers a crash
+        return json.loads(outcome.payload)
+
+
 @dataclass(frozen=True)
 class Deployed:
-    """A stage that is served: its URL, its functions and gateway, and the file its functions log to."""
+    """A stage that is served: its URL, its functions, and the file its functions log to."""
 
     url: str
     stage: Stage
     log: Path
 
     def forget(self) -> None:
-        """Forget every policy and end every instance: the tables are others now."""
-        for authorizer in self.stage.gateway.authorizers.values():
-            authorizer.forget()
+        """End every instance: the tables are others now."""
         for function in self.stage.functions.values():
             function.kill()
 
@@ -85,7 +112,7 @@ def served(
     with (
         aws_server.serve(ports.free_port()) as aws,
         log.open("wb") as written,
-        stage.deployed(
+        functions.started(
             build,
             folder / "stage",
             {**_reached_at(aws), **(settings or {})},
@@ -93,9 +120,24 @@ def served(
             log=written,
             freezes=freezes,
         ) as it,
-        Server(it.gateway) as server,
+        Server(Packaged(it.functions)) as server,
     ):
         yield Deployed(server.url, it, log)
+
+
+@contextlib.contextmanager
+def fed(stage: Stage) -> Iterator[None]:
+    """Invoke the functions with the records of the streams, until the block ends."""
+
+    def invoke(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
+        outcome = stage.functions[logical_id(function)].invoke(event)
+        if outcome.error:  # a function that fails gets all records again
+            return {"batchItemFailures": [{"itemIdentifier": event["Records"][0]["dynamodb"]["SequenceNumber"]}]}
+        answer: Mapping[str, Any] | None = json.loads(outcome.payload)
+        return answer
+
+    with streams.fed(invoke):
+        yield
 
 
 def settings_as_local() -> dict[str, str]:
@@ -108,7 +150,7 @@ def settings_as_local() -> dict[str, str]:
 
 def _reached_at(aws: str) -> dict[str, str]:
     """Return the settings with which a function reaches the tables of whichever engine a test chooses."""
-    settings = stage.settings_of_this_aws(aws)
+    settings = functions.settings_of_this_aws(aws)
     settings.pop(engines.ENDPOINT_VARIABLE, None)
     return settings
 

@@ -21,7 +21,7 @@ from botocore.signers import RequestSigner
 from chalicelib import outside
 from chalicelib.store.aws_client import Client
 from infra.bench.client import through
-from infra.local.engines import environment
+from infra.local.stage_settings import ENVIRONMENT
 from infra.stack.policies import SENDER
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
@@ -100,7 +100,7 @@ def resource_of(value: Any) -> str:
     if value == {"Ref": "Secret"}:
         return SECRET
     if value == SENDER:
-        return environment()[SENDER]
+        return ENVIRONMENT[SENDER]
     if isinstance(value, dict) and "Fn::GetAtt" in value:
         return " ".join(value["Fn::GetAtt"])
     text: str = value["Fn::Sub"] if isinstance(value, dict) else value
@@ -240,7 +240,7 @@ def enforced_policies() -> Iterator[None]:
             return call(client, operation, parameters)
 
         def signed(signer: Any, **named: Any) -> Any:
-            enforce("s3", named["operation_name"], {"Bucket": environment()["BUCKET"], "Key": "any"})
+            enforce("s3", named["operation_name"], {"Bucket": ENVIRONMENT["BUCKET"], "Key": "any"})
             return sign(signer, **named)
 
         patch.setattr(BaseClient, "_make_api_call", checked)

@@ -4,7 +4,7 @@ import contextlib
 import importlib
 from collections.abc import Iterator
 
-from infra.local import stage
+from infra.local.gateway import Server
 from tests.support.giving import environment
 
 SHOP = "https://shop.example"
@@ -19,7 +19,7 @@ def allowed(*origins: str) -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def allowing(*origins: str) -> Iterator[str]:
     """Serve the local stage with these origins allowed: its URL."""
-    with allowed(*origins), stage.serve(importlib.import_module("app").app) as server:
+    with allowed(*origins), Server(importlib.import_module("app").app) as server:
         yield server.url
 
 

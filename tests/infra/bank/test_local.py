@@ -9,7 +9,7 @@ import pytest
 from chalicelib.store import terminals
 from infra.bank import books
 from infra.bank.local import AcquirerSettingsError, acquirers
-from infra.local import engines
+from infra.local import stage_settings
 from tests.infra.bank.messages import Line, a_purchase
 from tests.infra.local.stages import a_stage, refusal_of, url_of
 from tests.support.http import post
@@ -25,7 +25,10 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_choice_the_stage_is_as_it_was() -> None:
     with acquirers() as chosen:
-        assert ({**engines.environment(), **chosen.environment}, chosen.welcome) == (engines.environment(), "")
+        assert ({**stage_settings.ENVIRONMENT, **chosen.environment}, chosen.welcome) == (
+            stage_settings.ENVIRONMENT,
+            "",
+        )
 
 
 def test_the_environment_names_the_acquirers_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from chalicelib.services import payment_sweep
-from infra.deployed import measure, stage
 from tests.support.builders import PASSWORD, a_shop, a_webhook, an_email
-from tests.support.deployment import Deployed, served, until
+from tests.support.deployment import Deployed, fed, served, until
 from tests.support.events import forget
-from tests.support.http import OTHER_TILL, TILL, Reply, call, get, post
+from tests.support.http import TILL, Reply, call, get, post
 from tests.support.receipts import mails
 from tests.support.receivers import a_receiver, problem_of
 from tests.support.tills import is_charged, kept
@@ -23,6 +22,12 @@ from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 MEGABYTE = 1024 * 1024
+SCHEDULED = {
+    **dict.fromkeys(("version", "id", "source", "account", "time", "region"), ""),
+    "detail-type": "Scheduled Event",
+    "resources": [],
+    "detail": {},
+}
 
 
 def a_card_payment() -> dict[str, Any]:
@@ -66,32 +71,6 @@ def test_a_body_over_the_limit_of_lambda_or_of_the_gateway_is_413(deployed: Depl
     assert post(deployed.url, SUBMIT, b" " * size).error == (413, 203)
 
 
-def test_the_authorizer_is_asked_once_a_minute_for_the_same_credential(
-    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    authorizer, function = deployed.stage.gateway.authorizers["authorizer"], deployed.stage.functions["Authorizer"]
-    answered = function.outcomes
-    now = [0.0]
-    monkeypatch.setattr(authorizer, "_clock", lambda: now[0])
-    authorizer.forget()
-    seen = []
-    for seconds, login in (
-        (0, OTHER_TILL),
-        (59.9, OTHER_TILL),
-        (60, OTHER_TILL),
-        (60, TILL),
-        (61, ("x", "y")),
-        (62, ("x", "y")),
-    ):
-        now[0] = seconds
-        before = len(answered)
-        get(deployed.url, "/api/v1/payment/00000000-0000-4000-8000-000000000000", login)
-        seen.append(len(answered) - before)
-    authorizer.forget()
-
-    assert seen == [1, 0, 1, 1, 1, 0]
-
-
 def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwards(deployed: Deployed) -> None:
     function = deployed.stage.functions["APIHandler"]
     for _ in range(20):  # on a busy machine one may be answered before the next arrives
@@ -107,10 +86,11 @@ def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwa
 
 
 def test_the_sweep_runs_and_has_a_schedule(deployed: Deployed) -> None:
-    outcome = deployed.stage.functions["Sweep"].invoke(stage.scheduled_event())
+    outcome = deployed.stage.functions["Sweep"].invoke(SCHEDULED)
+    events = deployed.stage.resources["Sweep"]["Properties"]["Events"].values()
 
     assert (outcome.error, outcome.payload) == (None, b"null")
-    assert stage.intervals(deployed.stage.resources["Sweep"]["Properties"]) == [60]
+    assert [event["Properties"]["Schedule"] for event in events] == ["rate(1 minute)"]
 
 
 @pytest.fixture
@@ -118,7 +98,7 @@ def delivering(deployed: Deployed, build: Path, tmp_path: Path) -> Iterator[Depl
     """Serve the package with its streams, where webhooks may lead to this machine."""
     del deployed
     forget()
-    with served(build, tmp_path, settings={"STAGE": "local"}) as it, stage.fed(it.stage):
+    with served(build, tmp_path, settings={"STAGE": "local"}) as it, fed(it.stage):
         yield it
 
 
@@ -141,28 +121,16 @@ def test_a_payment_reaches_a_webhook_and_its_receipt_the_customer(delivering: De
     assert [one.error for one in deliveries] == [None]
 
 
-def test_the_report_has_a_line_for_each_function(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
-    post(deployed.url, SUBMIT, a_body())
-
-    measure.print_report(deployed.stage)
-
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[2:]] == list(deployed.stage.functions)
-    assert " of 1024" in lines[-1]
-
-
 @pytest.fixture
 def slow(deployed: Deployed, build: Path, tmp_path: Path) -> Callable[..., Any]:
-    """Serve the package with an acquirer that takes two seconds, and another time limit of the function or gateway."""
+    """Serve the package with an acquirer that takes two seconds, and another time limit of the function."""
 
-    def serve(function_seconds: int = 29, gateway_ms: int = 29_000) -> Any:
+    def serve(function_seconds: int = 29) -> Any:
         package = tmp_path / "package"
         package.mkdir()
         shutil.copy(build / "deployment.zip", package)
         sam = json.loads((build / "sam.json").read_text(encoding="utf-8"))
         sam["Resources"]["APIHandler"]["Properties"]["Timeout"] = function_seconds
-        paths = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["paths"]
-        paths[SUBMIT]["post"]["x-amazon-apigateway-integration"]["timeoutInMillis"] = gateway_ms
         (package / "sam.json").write_text(json.dumps(sam), encoding="utf-8")
         return served(package, tmp_path, settings={"SANDBOX_LATENCY_MS": "2000"})
 
@@ -196,12 +164,3 @@ def test_a_function_over_its_time_limit_is_killed(slow: Callable[..., Any]) -> N
 
     assert reply.error == (500, 901)
     assert function.outcomes[0].error == "Sandbox.Timedout"
-
-
-def test_the_gateway_waits_no_longer_than_its_limit_and_the_function_works_on(slow: Callable[..., Any]) -> None:
-    body = a_card_payment()
-    with slow(gateway_ms=500) as it:
-        reply = post(it.url, SUBMIT, body)
-        until(lambda: is_charged(body["BasicTran"]["ID"]))
-
-    assert (reply.error, reply.headers["Retry-After"]) == ((503, 901), "1")

@@ -7,11 +7,11 @@ import boto3
 import pytest
 
 from chalicelib import outside
-from infra.local import engines
+from infra.local import stage_settings
 from infra.stack import config
 
 SETTINGS = {
-    **{name: engines.environment()[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID")},
+    **{name: stage_settings.ENVIRONMENT[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID")},
     "STAGE": "dev",
     "ACQUIRERS": "SANDBOX",
     "MAIL_FROM": "receipts@payments.example",

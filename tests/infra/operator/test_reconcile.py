@@ -10,7 +10,7 @@ from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
-from chalicelib.settings import settings
+from chalicelib.settings import SettingsError, settings
 from chalicelib.store import history, merchants, sequences, transactions
 from chalicelib.store.aws_client import RefusedError, UnansweredError
 from chalicelib.store.table import BATCH, update, write_one
@@ -311,7 +311,7 @@ REFUSED = RefusedError("Query", "AccessDeniedException")
     [
         (UnansweredError(), "The store is out of reach."),
         (REFUSED, "The store refused: AccessDeniedException."),
-        (SystemExit("The setting TABLE_PREFIX is missing."), "The setting TABLE_PREFIX is missing."),
+        (SettingsError("The setting TABLE_PREFIX is missing."), "The setting TABLE_PREFIX is missing."),
     ],
 )
 def test_books_that_cannot_be_read_are_no_difference(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.deployed.functions import unpacked
+from infra.bench.functions import unpacked
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,10 @@ from chalicelib.gateways import https
 from chalicelib.gateways.https import Reply
 from chalicelib.routes import jobs
 from chalicelib.services import health, outbox, payment_sweep
-from infra.api_gateway import gateway
-from infra.api_gateway.gateway import Kind, Refusal
 from infra.bank import faults
 from infra.bench.client import through
 from infra.local import engines
+from infra.local.gateway import Gateway, Kind, Refused
 from infra.operator import stage_secret
 from infra.stack import alarms, template
 from infra.stack.cloudformation import deployed
@@ -107,20 +106,18 @@ def logs(stage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     """The logs of the stage of the test."""
     del stage
     found = Logs(capsys)
-    refuse, proxied = gateway.GatewayResponses.reply, gateway.Gateway._proxied  # noqa: SLF001  the gateway's two ends
+    handle = Gateway.handle_request
 
-    def reply(self: gateway.GatewayResponses, refusal: Refusal) -> gateway.Reply:
-        answer = refuse(self, refusal)
-        found.note(answer.status, refusal.kind, "-")
+    def handled(self: Gateway, *request: Any, **named: Any) -> Any:
+        try:
+            answer = handle(self, *request, **named)
+        except Refused as refusal:
+            found.note(refusal.CODE, refusal.kind, "-")
+            raise
+        found.note(answer["statusCode"], "-", "200")
         return answer
 
-    def passed(self: gateway.Gateway, answer: Any) -> gateway.Reply:
-        passed_on = proxied(self, answer)
-        found.note(passed_on.status, "-", "200")
-        return passed_on
-
-    monkeypatch.setattr(gateway.GatewayResponses, "reply", reply)
-    monkeypatch.setattr(gateway.Gateway, "_proxied", passed)
+    monkeypatch.setattr(Gateway, "handle_request", handled)
     return found
 
 

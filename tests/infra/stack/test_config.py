@@ -88,10 +88,6 @@ def test_a_function_that_calls_itself_another_stage_is_refused() -> None:
     assert lines(file) == [", function sweep: STAGE is dev, but this is the stage prod."]
 
 
-def test_a_stage_without_a_name_is_refused() -> None:
-    assert lines(prod(STAGE=None)) == ['STAGE is missing; it is "prod".']
-
-
 @pytest.mark.parametrize(
     ("changes", "missing"),
     [
@@ -202,7 +198,7 @@ def test_the_known_settings_are_those_that_the_code_reads() -> None:
     read = {
         argument.value
         for call in calls
-        if re.search(r"(_required|_number|environ(ment)?\.get)$", ast.unparse(call.func))
+        if re.search(r"(_required|_number|(variables|environment)\.get)$", ast.unparse(call.func))
         for argument in call.args
         if isinstance(argument, ast.Constant) and re.fullmatch("[A-Z][A-Z0-9_]+", str(argument.value))
     }
@@ -267,7 +263,7 @@ def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any
 def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
     changes: dict[str, str], problem: str, sam: dict[str, Any], tmp_path: Path
 ) -> None:
-    project = package._project(tmp_path)  # noqa: SLF001  pyproject.toml is not packed
+    project = package._project(tmp_path, "dev")  # noqa: SLF001  pyproject.toml is not packed
 
     [line] = refused_values(with_settings(sam, changes), project)
 
@@ -275,7 +271,7 @@ def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
 
 
 def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) -> None:
-    config.check_values(with_settings(sam, HOST), package._project(tmp_path), "dev")  # noqa: SLF001
+    config.check_values(with_settings(sam, HOST), package._project(tmp_path, "dev"), "dev")  # noqa: SLF001
 
 
 @pytest.mark.slow
@@ -347,7 +343,7 @@ def test_a_wrong_value_of_some_functions_names_them(sam: dict[str, Any]) -> None
 
 def test_a_setting_whose_fault_the_code_does_not_name_is_named(sam: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "chalicelib").mkdir()
-    reading = "def settings():\n    import os\n    return int(os.environ.get('MAIL_FROM', 1))\n"
+    reading = "import os\nSettingsError = KeyError\ndef check():\n    int(os.environ.get('MAIL_FROM', 1))\n"
     (tmp_path / "chalicelib" / "settings.py").write_text(reading, encoding="utf-8")
     (tmp_path / "chalicelib" / "__init__.py").touch()
 

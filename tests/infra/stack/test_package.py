@@ -40,7 +40,7 @@ def test_make_package_prints_the_place_of_a_fault_in_the_file_of_settings(
 
 def test_a_stage_sends_e_mail_only_from_its_own_address(tmp_path: Path) -> None:
     settings = {"stages": {"prod": {"environment_variables": {"MAIL_FROM": "The shop <receipts@shop.example>"}}}}
-    project = package._project(tmp_path, config.senders(settings, "prod"))  # noqa: SLF001  without the wheels
+    project = package._project(tmp_path, "prod", config.senders(settings, "prod"))  # noqa: SLF001  without the wheels
 
     for name in ("deliver-outbox", "sweep"):
         policy = json.loads((project / ".chalice" / f"policy-{name}.json").read_text(encoding="utf-8"))
@@ -119,7 +119,7 @@ def test_prod_takes_no_sandbox_unless_the_settings_allow_it(monkeypatch: pytest.
     monkeypatch.setenv("ACQUIRERS", "SANDBOX")
     outside.forget()
     try:
-        with pytest.raises(SystemExit, match="ACQUIRERS names SANDBOX, which moves no money"):
+        with pytest.raises(settings.SettingsError, match="ACQUIRERS names SANDBOX, which moves no money"):
             settings.settings()
         monkeypatch.setenv("ALLOW_SANDBOX", "true")
         assert settings.settings().acquirers == ("SANDBOX",)

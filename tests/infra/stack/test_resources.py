@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from chalicelib.errors import ErrorCode
-from infra.local import engines
+from infra.local import stage_settings
 from infra.stack import resources
 
 RESPONSES = resources.gateway_responses()
@@ -98,7 +98,7 @@ def test_the_tables_are_those_of_the_design() -> None:
 
 
 def test_chalices_stage_local_has_the_resources_of_the_local_stage() -> None:
-    variables = engines.environment()
+    variables = stage_settings.ENVIRONMENT
 
     assert {name: variables[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID", "AWS_REGION")} == {
         "TABLE_PREFIX": f"{resources.STACK}-",

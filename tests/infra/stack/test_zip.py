@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from infra.local import aws_server, engines, ports
+from infra.local import aws_server, ports, stage_settings
 from infra.stack import package, runtime
 from tests.support.http import TILL, basic
 
@@ -112,7 +112,7 @@ def variables(sam: dict[str, Any], function: str) -> dict[str, str]:
     """Return the environment of a function in the template, with references resolved as in the local stage."""
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     own = sam["Resources"][function]["Properties"]["Environment"]["Variables"]
-    local = {**engines.environment(), "ALLOWED_ORIGINS": "", "SMS_COUNTRIES": ""}
+    local = {**stage_settings.ENVIRONMENT, "ALLOWED_ORIGINS": "", "SMS_COUNTRIES": ""}
     return {name: value if isinstance(value, str) else local[name] for name, value in (shared | own).items()}
 
 
@@ -165,7 +165,9 @@ def program_input(sam: dict[str, Any]) -> list[Any]:
 def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_the_path(
     task: Path, sam: dict[str, Any], local_aws: str, tmp_path: Path
 ) -> None:
-    here = {name: engines.environment()[name] for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+    here = {
+        name: stage_settings.ENVIRONMENT[name] for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+    }
     environment = {
         **variables(sam, "APIHandler"),
         **here,
@@ -187,13 +189,13 @@ def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_
 
 
 @pytest.mark.parametrize("name", ["STAGE", "TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
-def test_a_function_without_a_setting_ends_with_one_line_that_names_it(
+def test_a_function_without_a_setting_does_not_start_and_names_it(
     name: str, task: Path, sam: dict[str, Any], tmp_path: Path
 ) -> None:
-    environment = variables(sam, "Authorizer")
+    environment = {**variables(sam, "Authorizer"), "AWS_LAMBDA_FUNCTION_NAME": "Authorizer"}
     del environment[name]
 
     done = run_in_the_zip(task, tmp_path, {**environment, "AWS_DEFAULT_REGION": "eu-west-1"}, program_input(sam))
 
     assert done.returncode == 1
-    assert done.stderr == f"The setting {name} is missing from the environment.\n"
+    assert done.stderr.splitlines()[-1].endswith(f"SettingsError: The setting {name} is missing from the environment.")

@@ -2,28 +2,38 @@
 
 Each round also starts a function that imports chalice and boto3 and makes a DynamoDB client, under the same
 interpreter and runtime client. Times are compared with that one, so a machine that is busy slows both.
+
+`python -m infra.bench.cold_start [BUILD ...]` packages the stage `dev` and prints a table of it. A BUILD is a folder
+with another package (`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
 """
 
 import base64
+import contextlib
 import json
+import os
 import statistics
+import sys
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from chalice.local import LambdaEventConverter, LocalARNBuilder, RouteMatcher
+
 from chalicelib.domain.request_time import GATEWAY_SECONDS
-from infra.api_gateway.gateway import Match, Request, authorizer_event, proxy_event
-from infra.bench.table import Table
+from infra.bench import functions
+from infra.bench.functions import Cost, Function, Outcome, RuntimeMissingError, Stage
+from infra.bench.table import Table, show
 from infra.demo import data as demo_data
-from infra.deployed.functions import Cost, Function, Outcome
-from infra.deployed.stage import Stage
+from infra.local import aws_server, engines, ports
+from infra.local.engines import EngineMissingError
+from infra.stack import package
 
 ROUNDS = 15
 WARM_REQUESTS, WARM_UP_REQUESTS = 200, 20
-ROUTE = Match("/api/v1/payment/submit", {})
+SUBMIT = "/api/v1/payment/submit"
 MEASURE = """import boto3
 import chalice
 
@@ -37,7 +47,29 @@ AUTHORIZER, API, BOTH = "Authorizer", "APIHandler", "both"
 TITLES = {AUTHORIZER: "authorizer", API: "API", BOTH: "both: the first payment"}
 MEASURED = "as a multiple of chalice, boto3 and a client"
 COLUMNS = ("cold, wall ms", "cold, processor ms", MEASURED, "warm, processor ms", "peak MB")
-REPORTED = ("instances", "init", "first answer", "answers", "warm p50", "peak MB")
+FOLDER = package.BUILD / "cold-start"
+
+
+def cold_start_table(builds: Sequence[Path] = ()) -> Table:
+    """Package the stage `dev`, print the cost of its functions and of those in other folders; return the first table.
+
+    Raises RuntimeMissingError and EngineMissingError.
+    """
+    package.package("dev", package.BUILD)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(engines.moto_engine())
+        engines.select(stack.enter_context(engines.dynamodb_local()))
+        demo_data.seed()
+        settings = functions.settings_of_this_aws(stack.enter_context(aws_server.serve(ports.free_port())))
+        log = stack.enter_context(Path(os.devnull).open("wb"))
+        packages = {"": package.BUILD, **{str(build): build for build in builds}}
+        stages = {
+            name: stack.enter_context(functions.started(build, FOLDER / str(number), settings, log=log))
+            for number, (name, build) in enumerate(packages.items())
+        }
+        tables = measure_stages(stages, FOLDER)
+    first, *_ = [show(table) for table in tables]
+    return first
 
 
 def measure_stages(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS) -> list[Table]:
@@ -80,8 +112,8 @@ def _measure(stage: Stage, folder: Path) -> Function:
 def _pay_first(costs: dict[str, list[Cost]], stage: Stage) -> None:
     """Make the first payment of a stage without instances: it starts both functions, one after the other."""
     authorizer, api = stage.functions[AUTHORIZER], stage.functions[API]
-    policy, authorized = _cold(authorizer, authorizer_event(_payment(), ROUTE))
-    _, paid = _cold(api, proxy_event(_payment(), ROUTE, json.loads(policy.payload)["context"]))
+    policy, authorized = _cold(authorizer, authorizer_event())
+    _, paid = _cold(api, payment_event(policy))
     for key, cost in ((AUTHORIZER, authorized), (API, paid), (BOTH, authorized + paid)):
         costs[key].append(cost)
     for function in (authorizer, api):
@@ -106,41 +138,34 @@ def _send_warm(stages: Mapping[str, Stage]) -> None:
             if number == WARM_UP_REQUESTS:
                 authorizer.outcomes.clear()
                 api.outcomes.clear()
-            policy = authorizer.invoke(authorizer_event(_payment(), ROUTE))
-            api.invoke(proxy_event(_payment(), ROUTE, json.loads(policy.payload)["context"]))
+            api.invoke(payment_event(authorizer.invoke(authorizer_event())))
 
 
-def _payment() -> Request:
-    """Return a cash payment of the demo till, with its secret key."""
-    login = base64.b64encode(f"{demo_data.TILL[0]}:{demo_data.TILL_KEY}".encode()).decode()
+def payment_event(policy: Outcome) -> dict[str, Any]:
+    """Return the event of a cash payment that the authorizer let in."""
     body = {
         "BasicTran": {"ID": str(uuid.uuid4()), "InputType": 10, "CurrencyID": "ZAR", "Amount": "12.30"},
         "AcqTran": {"AcquirerCode": "CASH"},
     }
-    headers = (("Content-Type", "application/json"), ("Authorization", f"Basic {login}"))
-    return Request("POST", ROUTE.resource, headers, json.dumps(body).encode(), "127.0.0.1")
+    event = _event(json.dumps(body))
+    event["requestContext"]["authorizer"] = json.loads(policy.payload)["context"]
+    return event
 
 
-def print_report(stage: Stage) -> None:
-    """Print a line for each function: medians of milliseconds on the clock, and of processor time in brackets."""
-    print(f"\n{'ms (of processor time)':16}" + "".join(f"{column:>18}" for column in REPORTED))
-    for function in stage.functions.values():
-        instances = [instance for instance in function.started if instance.init]
-        firsts = [instance.first for instance in instances if instance.first]
-        columns = (
-            str(len(function.started)),
-            _medians(instance.init for instance in instances if instance.init),
-            _medians(firsts),
-            str(len(function.outcomes)),
-            _medians(outcome.cost for outcome in function.outcomes if outcome.cost not in firsts),
-            f"{max((instance.peak_mb for instance in instances), default=0):.0f} of {function.memory_mb}",
-        )
-        print(f"{function.name:16}" + "".join(f"{text:>18}" for text in columns))
+def authorizer_event() -> dict[str, Any]:
+    """Return the event of an authorizer for a payment of the demo till, with its secret key."""
+    return {**_event(""), "type": "REQUEST", "methodArn": LocalARNBuilder().build_arn("POST", SUBMIT)}
 
 
-def _medians(costs: Iterable[Cost]) -> str:
-    found = list(costs)
-    if not found:
-        return "-"
-    wall = statistics.median(cost.wall_ms for cost in found)
-    return f"{wall:.1f} ({statistics.median(cost.cpu_ms for cost in found):.1f})"
+def _event(body: str) -> dict[str, Any]:
+    login = base64.b64encode(f"{demo_data.TILL[0]}:{demo_data.TILL_KEY}".encode()).decode()
+    headers = {"content-type": "application/json", "authorization": f"Basic {login}"}
+    event = LambdaEventConverter(RouteMatcher([SUBMIT])).create_lambda_event("POST", SUBMIT, headers)
+    return {**event, "body": body}
+
+
+if __name__ == "__main__":
+    try:
+        cold_start_table([Path(build) for build in sys.argv[1:]])
+    except (RuntimeMissingError, EngineMissingError, package.PackageError) as problem:
+        sys.exit(str(problem))

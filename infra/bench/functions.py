@@ -4,10 +4,12 @@ An instance is a process under AWS's runtime client. It may be frozen between re
 killed at any time. Only Linux: the processor time comes from the kernel's clock of the process.
 """
 
+import contextlib
 import json
 import os
 import queue
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +18,7 @@ import time
 import uuid
 import zipfile
 from collections import deque
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -25,8 +26,10 @@ from pathlib import Path
 from socketserver import ThreadingTCPServer
 from typing import IO, Any
 
-from infra.api_gateway.gateway import Kind, Refusal
+from infra.local import engines, stage_settings
 from infra.local.ports import HOST
+from infra.stack import cloudformation
+from infra.stack.cloudformation import Resources
 from infra.stack.resources import ACCOUNT_ID, REGION
 from infra.stack.runtime import PACKAGES, PYTHON
 
@@ -277,7 +280,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 TYPE = "AWS::Serverless::Function"
-THROTTLED = "TooManyRequestsException"
 MAX_INSTANCES = 8  # for each function, to spare this machine: further requests wait
 KEPT_OUTCOMES = 10_000
 NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
@@ -297,7 +299,6 @@ class Function:
         self.outcomes: deque[Outcome] = deque(maxlen=KEPT_OUTCOMES)
         self.started: list[Instance] = []  # all instances, dead ones included
         self._process = process
-        self._reserved: int | None = properties.get("ReservedConcurrentExecutions")
         self._alive: set[Instance] = set()
         self._idle: list[Instance] = []
         self._changed = threading.Condition()
@@ -305,27 +306,9 @@ class Function:
     def invoke(self, event: Any) -> Outcome:
         """Return the answer of an idle instance, or of a new one, to the event."""
         payload = event if isinstance(event, bytes) else json.dumps(event).encode()
-        instance = self._take()
-        if instance is None:
-            return Outcome(b"", THROTTLED)
-        outcome = instance.invoke(payload, self.timeout_seconds)
+        outcome = self._take().invoke(payload, self.timeout_seconds)
         self.outcomes.append(outcome)
         return outcome
-
-    def answer(self, event: dict[str, Any], seconds: float) -> Any:
-        """Return the answer of the function. Raises Refusal after so many seconds, while the function works on."""
-        payload = json.dumps(event, ensure_ascii=False).encode()
-        if len(payload) > MAX_PAYLOAD_BYTES:
-            raise Refusal(Kind.REQUEST_TOO_LARGE)
-        answered: Future[Outcome] = Future()
-        threading.Thread(target=lambda: answered.set_result(self.invoke(payload)), daemon=True).start()
-        try:
-            outcome = answered.result(seconds)
-        except TimeoutError:
-            raise Refusal(Kind.INTEGRATION_TIMEOUT) from None
-        if outcome.error:
-            raise Refusal(Kind.INTEGRATION_FAILURE if outcome.error == THROTTLED else Kind.API_CONFIGURATION_ERROR)
-        return json.loads(outcome.payload)
 
     def kill(self) -> int:
         """Kill every instance, even a busy one; return their number."""
@@ -336,12 +319,9 @@ class Function:
             instance.end()
         return len(alive)
 
-    def _take(self) -> Instance | None:
+    def _take(self) -> Instance:
         with self._changed:
-            while not self._idle and len(self._alive) >= min(self._reserved or MAX_INSTANCES, MAX_INSTANCES):
-                if len(self._alive) == self._reserved:
-                    return None
-                self._changed.wait()
+            self._changed.wait_for(lambda: self._idle or len(self._alive) < MAX_INSTANCES)
             if self._idle:
                 return self._idle.pop()
             instance = Instance(self._process, self._put_back, self._remove)
@@ -437,3 +417,57 @@ def runtime(target: Path) -> Path:
     for path in (path for name in (*RUNTIME_CLIENT, *CLIENT_OF_AWS) for path in PACKAGES.glob(name)):
         (target / path.name).symlink_to(path)
     return target
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The functions and processes of a package by their names in the template, and its resolved resources."""
+
+    functions: Mapping[str, Function]
+    processes: Mapping[str, Process]
+    resources: Resources
+
+
+@contextlib.contextmanager
+def started(  # noqa: PLR0913  the parts of a stage
+    build: Path,
+    folder: Path,
+    settings: Mapping[str, str],
+    *,
+    parameters: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+    freezes: bool = False,
+) -> Iterator[Stage]:
+    """Unpack the package in `build` into `folder`, and yield its stage until the block ends.
+
+    `settings` go into the environment of the functions, such as the address of AWS. `parameters` are the template's.
+    Raises RuntimeMissingError.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    packages = runtime(folder / "runtime")
+    task = unpacked(build / "deployment.zip", folder / "task")
+    sam = json.loads((build / "sam.json").read_text(encoding="utf-8"))
+    resources = cloudformation.deployed(sam, **(parameters or {}))
+    variables = {"PUBLIC_ADDRESS": "", **cloudformation.variables(sam), **settings}
+    found = {name: item["Properties"] for name, item in resources.items() if item["Type"] == TYPE}
+    processes = {
+        name: process_of(name, properties, variables, folder=task, runtime=packages, log=log, freezes=freezes)
+        for name, properties in found.items()
+    }
+    functions = {name: Function(name, properties, processes[name]) for name, properties in found.items()}
+    try:
+        yield Stage(functions, processes, resources)
+    finally:
+        for function in functions.values():
+            function.kill()
+
+
+# Settings that each deployment chooses. The functions get those of the local stage.
+LEFT_OPEN = ("PRINTERS", "MAIL_FROM", "SMS_SENDER")
+
+
+def settings_of_this_aws(url: str) -> dict[str, str]:
+    """Return the settings of a process that uses this process's AWS at `url`."""
+    tables = os.environ.get(engines.ENDPOINT_VARIABLE)
+    found = {name: stage_settings.ENVIRONMENT[name] for name in LEFT_OPEN} | {"AWS_ENDPOINT_URL": url}
+    return found | ({engines.ENDPOINT_VARIABLE: tables} if tables else {})

@@ -1,0 +1,370 @@
+"""Chalice's local server as the gateway of the local stage: it answers as API Gateway answers for a deployed stage.
+
+Chalice's own gateway finds the route, makes the event and calls the app. Added is what API Gateway does and Chalice's
+gateway does not: refusals in the envelope of the service, an authorizer that gets the whole request, any method, bodies
+in chunks, the limit of a body, compression. Throttles, the web ACL and the network are not simulated.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import re
+import socket
+import sys
+import threading
+import time
+import traceback
+import uuid
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cache, partial
+from http import HTTPStatus
+from typing import Any, Self, cast
+
+from chalice.app import Chalice
+from chalice.config import Config
+from chalice.local import (
+    ChaliceRequestHandler,
+    LambdaContext,
+    LocalChalice,
+    LocalDevServer,
+    LocalGateway,
+    LocalGatewayAuthorizer,
+    LocalGatewayException,
+    ThreadedHTTPServer,
+)
+
+from chalicelib import outside
+from chalicelib.errors import ErrorCode
+from chalicelib.settings import settings
+from infra.local.ports import HOST
+from infra.stack import cloudformation, resources, template
+
+REQUEST_ID = "x-amzn-RequestId"
+MAX_BODY_BYTES = 10 * 1024 * 1024  # the limit of API Gateway
+MAX_DISCARDED_BYTES = 64 * 1024 * 1024
+MAX_DISCARD_SECONDS = 10
+IDLE_SECONDS = 60
+COMPRESSED_FROM = 1024  # bytes of an answer: `minimum_compression_size` of .chalice/config.json
+GZIP = re.compile(r"\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$).*)?", re.IGNORECASE)  # one that is not refused
+CONTEXT_VARIABLE = re.compile(r"\$context\.authorizer\.(\w+)")
+
+Event = dict[str, Any]
+During = Callable[[], contextlib.AbstractContextManager[None]]  # the context of each request
+
+
+class Kind(StrEnum):
+    """The types of gateway responses that occur here.
+
+    https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
+    """
+
+    ACCESS_DENIED = "ACCESS_DENIED"
+    API_CONFIGURATION_ERROR = "API_CONFIGURATION_ERROR"
+    AUTHORIZER_CONFIGURATION_ERROR = "AUTHORIZER_CONFIGURATION_ERROR"
+    AUTHORIZER_FAILURE = "AUTHORIZER_FAILURE"
+    BAD_REQUEST_BODY = "BAD_REQUEST_BODY"
+    INTEGRATION_FAILURE = "INTEGRATION_FAILURE"
+    INTEGRATION_TIMEOUT = "INTEGRATION_TIMEOUT"
+    MISSING_AUTHENTICATION_TOKEN = "MISSING_AUTHENTICATION_TOKEN"  # noqa: S105  no secret
+    REQUEST_TOO_LARGE = "REQUEST_TOO_LARGE"
+    UNAUTHORIZED = "UNAUTHORIZED"
+
+
+class Refused(LocalGatewayException):
+    """An answer of the gateway itself, by its type in `GatewayResponses` of the template.
+
+    `context` is the authorizer's; `message` replaces the usual one.
+    """
+
+    def __init__(self, kind: Kind, context: Mapping[str, Any] | None = None, message: str | None = None) -> None:
+        response = _responses(settings().allowed_origins)[kind]
+        # As API Gateway does it: the inserted values are not escaped.
+        text = CONTEXT_VARIABLE.sub(
+            lambda name: str((context or {}).get(name[1], "")), response["ResponseTemplates"]["application/json"]
+        )
+        try:
+            content = json.loads(text)
+        except ValueError:  # a denial without the required code and message
+            self.__init__(Kind.AUTHORIZER_CONFIGURATION_ERROR)  # type: ignore[misc]
+            return
+        if message:
+            text = json.dumps({**content, "ErrorMessage": message})
+        headers = response.get("ResponseParameters", {}).get("Headers", {})
+        own = {name: value.strip("'") for name, value in headers.items()}
+        super().__init__({REQUEST_ID: str(uuid.uuid4()), **own}, text.encode())
+        self.kind, self.CODE = kind, int(response["StatusCode"])
+
+
+@cache
+def _responses(allowed_origins: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the gateway's own answers, as a stage has them that allows these origins."""
+    responses = template.gateway_responses()
+    found = cloudformation.resolved(resources.definition(), responses, AllowedOrigins=",".join(allowed_origins))
+    return cast("Mapping[str, Any]", found)
+
+
+class Authorizer(LocalGatewayAuthorizer):
+    """Chalice's, with the event of an authorizer of requests (type REQUEST), and refusals in the envelope."""
+
+    def authorize(
+        self, raw_path: str, lambda_event: Event, lambda_context: LambdaContext
+    ) -> tuple[Event, LambdaContext]:
+        """Add the authorizer's context to the event. Raise Refused."""
+        entry = self._route_for_event(lambda_event)
+        if entry is None or entry.authorizer is None:  # the app answers a method that the path lacks
+            return lambda_event, lambda_context
+        if not lambda_event["headers"].get("authorization", "").strip():
+            raise Refused(Kind.UNAUTHORIZED)
+        arn = self._arn_builder.build_arn(lambda_event["requestContext"]["httpMethod"], raw_path)
+        try:
+            guard: Any = entry.authorizer
+            answer = guard({**lambda_event, "type": "REQUEST", "methodArn": arn, "body": None}, lambda_context)
+        except Exception:  # noqa: BLE001  the gateway answers a crash of the function
+            traceback.print_exc()
+            raise Refused(Kind.AUTHORIZER_FAILURE) from None
+        if not isinstance(answer, dict):
+            raise Refused(Kind.AUTHORIZER_CONFIGURATION_ERROR)
+        context = {name: _text(value) for name, value in (answer.get("context") or {}).items()}
+        if not self.allows(arn, answer):
+            raise Refused(Kind.ACCESS_DENIED, context)
+        lambda_event["requestContext"]["authorizer"] = {**context, "principalId": answer["principalId"]}
+        return lambda_event, lambda_context
+
+    def allows(self, arn: str, policy: Mapping[str, Any]) -> bool:
+        """Return whether a policy allows a call."""
+        allowed: bool = self._check_can_invoke_view_function(arn, dict(policy))
+        return allowed
+
+
+def _text(value: object) -> str:
+    """Return a value of the authorizer's context as API Gateway passes it on."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Gateway(LocalGateway):
+    """Chalice's gateway for the requests of one client, whose address is `source`."""
+
+    def __init__(self, app: Chalice, config: Config, source: str = HOST) -> None:
+        super().__init__(app, config)
+        self._authorizer = Authorizer(app)
+        self._source = source
+
+    def handle_request(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Event:
+        """Return the answer of the app, with the ID of the request. Raise Refused, which has it too."""
+        context = self._generate_lambda_context()
+        try:
+            answer = self._answer(context, method, path, headers, body)
+        except Refused as refusal:
+            refusal.headers[REQUEST_ID] = context.aws_request_id
+            raise
+        except Exception:  # noqa: BLE001  the gateway answers a crash of the function
+            traceback.print_exc()
+            raise Refused(Kind.API_CONFIGURATION_ERROR) from None
+        answer["headers"][REQUEST_ID] = context.aws_request_id
+        return answer
+
+    def _answer(
+        self, context: LambdaContext, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    ) -> Event:
+        try:
+            event = self._generate_lambda_event(method, path, dict(headers), body or None)
+        except ValueError:  # Chalice's own answer is no envelope, and repeats the credential
+            raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN) from None
+        if not all(event["pathParameters"].values()):  # API Gateway takes no empty part of a path as a variable
+            raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN)
+        event["requestContext"]["requestId"] = context.aws_request_id
+        event["requestContext"]["identity"]["sourceIp"] = self._source
+        self._authorizer.authorize(path, event, context)
+        answer: Event = self._app_object(event, context)
+        return answer
+
+
+class _LineReader(io.BufferedReader):
+    """A reader that remembers the last line, which names the header that was too long."""
+
+    last = b""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.last = super().readline(size)
+        return self.last
+
+
+class Handler(ChaliceRequestHandler):
+    """One connection: each request is read, given to the gateway, and answered in one write.
+
+    Chalice's `do_GET` and so on would drop the connection without an answer for a Content-Length that is no number, and
+    would take a body in chunks as none. http.server looks for `do_` and the method, so `__getattr__` answers any.
+    """
+
+    server: "Http"
+    timeout = IDLE_SECONDS
+    disable_nagle_algorithm = True
+    wbufsize = -1  # separate writes of headers and body cost 44 ms
+
+    def setup(self) -> None:
+        """Give the connection a gateway that knows the client's address."""
+        super().setup()
+        self.lines = _LineReader(getattr(self, "rfile").detach())  # noqa: B009  mypy knows no type of it
+        self.rfile: Any = self.lines
+        self.local_gateway = Gateway(self.server.app, Config.create(), self.client_address[0])
+
+    def __getattr__(self, name: str) -> Any:
+        """Return one handler for every method."""
+        if name.startswith("do_"):
+            return self.answer
+        raise AttributeError(name)
+
+    def answer(self) -> None:
+        """Answer one request."""
+        try:
+            body = self._body()
+        except Refused as refusal:
+            self._refuse(refusal)
+            return
+        # The last of several headers counts, in lower case, as in the service's own functions.
+        headers = {name.lower(): str(value) for name, value in self.headers.items()}
+        with self.server.during():
+            try:
+                answer = self.local_gateway.handle_request(self.command, self.path, headers, body)
+            except LocalGatewayException as refusal:
+                self._write(refusal.CODE, refusal.headers, refusal.body or b"")
+                return
+        sent = {**answer["headers"], **answer["multiValueHeaders"]}
+        self._write(answer["statusCode"], sent, self._compressed((answer["body"] or "").encode(), sent))
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_PATCH = do_OPTIONS = answer  # noqa: N815  http.server's names
+
+    def _compressed(self, body: bytes, headers: dict[str, Any]) -> bytes:
+        """Return the body of an answer, compressed for a client that accepts gzip; `*` does not count."""
+        accepted = self.headers.get("Accept-Encoding", "").split(",")
+        if len(body) < COMPRESSED_FROM or not any(GZIP.fullmatch(coding) for coding in accepted):
+            return body
+        headers["Content-Encoding"] = "gzip"
+        return gzip.compress(body, mtime=0)
+
+    def _body(self) -> bytes:
+        """Return the body of a request. Raise Refused if its end is not known, or if it is too large."""
+        self._check_framing()
+        if "Transfer-Encoding" in self.headers:
+            return self._chunks()
+        length = int(self.headers.get("Content-Length", "0"))
+        body: bytes = self.rfile.read(length)
+        if len(body) < length:
+            raise Refused(Kind.BAD_REQUEST_BODY, message="The body is shorter than its Content-Length.")
+        return body
+
+    def _check_framing(self) -> None:
+        if "Transfer-Encoding" in self.headers:
+            return
+        lengths = set(self.headers.get_all("Content-Length", ["0"]))
+        digits = lengths.pop()
+        if lengths or not (digits.isascii() and digits.isdigit()):
+            raise Refused(Kind.BAD_REQUEST_BODY, message="The Content-Length is not a number.")
+        # Compared as text first: int() refuses thousands of digits.
+        if len(digits.lstrip("0")) > len(str(MAX_BODY_BYTES)) or int(digits) > MAX_BODY_BYTES:
+            raise Refused(Kind.REQUEST_TOO_LARGE)
+
+    def _chunks(self) -> bytes:
+        content = b""
+        try:
+            while size := int(self.rfile.readline(32).split(b";")[0], 16):
+                if size < 0 or len(content) + size > MAX_BODY_BYTES:
+                    raise Refused(Kind.REQUEST_TOO_LARGE)
+                content += self.rfile.read(size)
+                self.rfile.readline(3)
+        except ValueError:
+            raise Refused(Kind.BAD_REQUEST_BODY, message="A chunk does not begin with its size.") from None
+        while self.rfile.readline(65536).strip():
+            pass  # trailers
+        return content
+
+    def handle_expect_100(self) -> bool:
+        """Refuse before the body is sent, if the headers are reason enough."""
+        try:
+            self._check_framing()
+        except Refused as refusal:
+            self._refuse(refusal)
+            return False
+        super().handle_expect_100()
+        self.wfile.flush()
+        return True
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Send an error of http.server, such as a malformed request line, in the envelope of the service."""
+        del message, explain
+        self.request_version = self.protocol_version  # HTTP/0.9, which a malformed line has, knows no headers
+        if code != HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+            self._refuse(Refused(Kind.BAD_REQUEST_BODY, message="The request line is malformed."))
+        elif self.lines.last[:14].lower() == b"authorization:":
+            error = ErrorCode.BAD_CREDENTIAL
+            self._refuse(Refused(Kind.ACCESS_DENIED, {"code": error.code, "message": error.message}))
+        else:
+            self._refuse(Refused(Kind.BAD_REQUEST_BODY, message="The headers are too long or too many."))
+
+    def _refuse(self, refusal: Refused) -> None:
+        """Answer a request that was not read to its end, and close the connection."""
+        self.close_connection = True
+        self._write(refusal.CODE, {**refusal.headers, "Connection": "close"}, refusal.body or b"")
+        with contextlib.suppress(OSError):
+            self._discard()
+
+    def _discard(self) -> None:
+        """Read the rest of the request: closing with unread data would reset the connection and lose the answer."""
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_WR)
+        self.connection.settimeout(1)
+        until = time.monotonic() + MAX_DISCARD_SECONDS
+        left = MAX_DISCARDED_BYTES
+        while left > 0 and time.monotonic() < until and (chunk := self.connection.recv(65536)):
+            left -= len(chunk)
+
+    def _write(self, code: int, headers: Mapping[str, Any], body: bytes) -> None:
+        self._send_http_response(code, dict(headers), None if self.command == "HEAD" else body)
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """Return the time of the stage for the header Date."""
+        return str(super().date_time_string(timestamp or outside.now().timestamp()))
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
+        """Log nothing: the service logs each request itself."""
+
+
+class Http(ThreadedHTTPServer):
+    """Chalice's threads, for many connections at once."""
+
+    request_queue_size = 128
+    app: Chalice
+    during: During
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the error, unless the client closed the connection."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class Server(LocalDevServer):
+    """An app on HTTP, for `with`; port 0 takes a free one. Making one raises OSError when the port is in use."""
+
+    server: Http
+
+    def __init__(self, app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> None:
+        if not isinstance(app, LocalChalice):  # each thread has its own `current_request`
+            app.__class__ = type("LocalApp", (LocalChalice, type(app)), {})
+        super().__init__(app, Config.create(), HOST, port, Handler, Http)
+        self.server.app, self.server.during = app, during
+        self.address: tuple[str, int] = (HOST, self.server.server_port)
+        self.url = f"http://{HOST}:{self.server.server_port}"
+
+    def close(self) -> None:
+        """Close the port."""
+        self.server.server_close()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=partial(self.server.serve_forever, poll_interval=0.05), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.close()

@@ -1,0 +1,74 @@
+"""A test in the words of Chalice's own page on testing, with moto's `mock_aws` around it, holds in a new shell."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.stack.package import ROOT
+
+TEST = """
+import base64
+import json
+
+from chalice.test import Client
+from moto import mock_aws
+
+from app import app
+from infra.demo import data
+from infra.local import engines
+
+PAYMENT = {
+    "BasicTran": {"ID": "8d5ad1e8-5d0f-4f43-9b5c-1c4ba9bd3a0f", "InputType": 10, "CurrencyID": "ZAR", "Amount": 12},
+    "AcqTran": {"AcquirerCode": "CASH"},
+}
+LOGIN = base64.b64encode(":".join(data.TILL).encode()).decode()
+HEADERS = {"Authorization": f"Basic {LOGIN}", "Content-Type": "application/json"}
+
+
+def pay(client):
+    return client.http.post("/api/v1/payment/submit", headers=HEADERS, body=json.dumps(PAYMENT).encode())
+
+
+@mock_aws
+def test_without_tables():
+    with Client(app) as client:
+        assert client.http.get("/api/v1/health").json_body["ErrorCode"] == 0
+        assert pay(client).json_body["ErrorCode"] == 903
+
+
+@mock_aws
+def test_payment():
+    engines.create_resources()
+    data.seed()
+    with Client(app) as client:
+        paid, again = pay(client), pay(client)
+    assert (paid.status_code, paid.json_body["ErrorCode"]) == (200, 0)
+    assert again.json_body == paid.json_body
+
+
+@mock_aws
+def test_another_mock_aws_begins_empty():
+    engines.create_resources()
+    with Client(app) as client:
+        assert pay(client).status_code == 403  # as Chalice's own gateway refuses
+"""
+
+
+@pytest.mark.slow
+def test_the_service_calls_moto_while_mock_aws_is_active(tmp_path: Path) -> None:
+    (tmp_path / "test_payments.py").write_text(TEST, encoding="utf-8")
+    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(ROOT), "AWS_ENDPOINT_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "3 passed" in done.stdout, done.stdout
