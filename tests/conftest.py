@@ -271,31 +271,35 @@ def pytest_collection_finish() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of a run.
 
-    With `--deployed` the tests of the API ask what is deployed instead of the local stage. With `--quick` only the
-    tests run that take milliseconds: they start no browser, no DynamoDB Local, and no process but
-    Node.js for the modules of the pages.
+    With `--quick` only the tests run that take milliseconds and need Python alone: they start no process. With
+    `--slow` all others run. With `--deployed` the tests of the API ask the package instead of the local stage.
     """
     parser.addoption("--deployed", action="store_true", help="run tests/api against the functions of the package")
     parser.addoption("--quick", action="store_true", help="run the tests that take no time")
+    parser.addoption("--slow", action="store_true", help="run the tests that --quick leaves out")
 
 
+FOLDER = Path(__file__).parent
 NO_PARAMETERS = SimpleNamespace(params={})
 SLOW_FIXTURES = frozenset({"browser", "build", "dynamodb_local", "dynamodb_local_url"})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip, with a reason, what cannot be asked of functions that are processes of their own; select quick tests."""
+    """Skip, with a reason, what cannot be asked of functions that are processes of their own; select by the option."""
     if config.getoption("--deployed"):
         deployment.skip_what_is_local(items)
     if config.getoption("--quick"):
         hypothesis.load_profile("quick")
-        quick = [item for item in items if _is_quick(item)]
-        config.hook.pytest_deselected(items=set(items).difference(quick))
-        items[:] = quick
+    if (is_quick := config.getoption("--quick")) or config.getoption("--slow"):
+        chosen = [item for item in items if _is_quick(item) is is_quick]
+        config.hook.pytest_deselected(items=set(items).difference(chosen))
+        items[:] = chosen
 
 
 def _is_quick(item: pytest.Item) -> bool:
     if item.get_closest_marker("slow") or set(getattr(item, "fixturenames", ())) & SLOW_FIXTURES:
+        return False
+    if item.path.relative_to(FOLDER).parts[0] in {"browser", "clients", "pages", "properties", "simulation"}:
         return False
     return "dynamodb-local" not in getattr(item, "callspec", NO_PARAMETERS).params.values()
 
@@ -374,6 +378,13 @@ def pytest_runtest_makereport(
     if report.failed:
         report.location = (*report.location[:2], claim_of(item.name))
     return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a run of CI fail in which a test was skipped, unless the environment says what this machine lacks."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if CI and reporter and reporter.getreports("skipped") and not {"NO_BROWSER", "NO_RUNTIME"} & os.environ.keys():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def claim_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The command `make screenshots`, which writes docs/images: the shop's page with the demo month, and the till."""
+"""`python -m infra.demo.screenshots` writes docs/images: the shop's page with the demo month, and the till."""
 
 import re
 import shutil

@@ -19,7 +19,7 @@ from infra.demo import partner as demo_partner
 from infra.local import engines
 from infra.local.gateway import Server
 
-PROGRAM = Path(__file__).parents[2] / ".engines" / "schemathesis" / "bin" / "schemathesis"
+PROGRAM = Path(__file__).parents[2] / ".engines" / "tools" / "bin" / "schemathesis"
 HOOKS = Path(__file__).with_name("checks.py")
 REPLACED = "positive_data_acceptance,negative_data_rejection"  # by our own checks
 LOGINS = {"till": demo_data.TILL, "owner": demo_data.OWNER, "system": demo_data.SYSTEM}

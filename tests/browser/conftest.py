@@ -15,7 +15,7 @@ from infra.reference import ROOT
 from tests.conftest import CI
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first takes half the time
-AXE = ROOT / ".engines" / "page-tools" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / ".engines" / "node_modules" / "axe-core" / "axe.min.js"
 WAIT_MILLISECONDS = 60_000  # for what a page shows at last, on a busy machine
 expect.set_options(timeout=WAIT_MILLISECONDS)
 VIOLATIONS = """async () => {
@@ -106,7 +106,7 @@ def served_pages(joined_pages: None) -> None:
 def playwright() -> Iterator[Playwright]:
     """The driver of browsers."""
     if not AXE.exists():
-        _missing("axe-core is not installed: `make browser` fetches it, where npm is at hand.")
+        _missing("axe-core is not installed: `make tools` fetches it, where npm is at hand.")
     with sync_playwright() as running:
         yield running
 

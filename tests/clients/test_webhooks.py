@@ -21,8 +21,8 @@ from tests.support.receivers import Call, a_receiver, problem_of
 
 pytestmark = pytest.mark.usefixtures("moto")
 
-PYTHON = ENGINES / "standardwebhooks" / "bin" / "python"
-NPM = ENGINES / "standardwebhooks-npm" / "node_modules"
+PYTHON = ENGINES / "tools" / "bin" / "python"
+NPM = ENGINES / "node_modules"
 OLD = new_secret(bytes(32))
 BODY = '{"type":"payment.approved","data":{"Name":"Käsekuchen"}}'.encode()
 ASKED = {

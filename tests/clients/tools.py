@@ -11,14 +11,14 @@ import pytest
 from infra.reference import ROOT
 
 ENGINES = ROOT / ".engines"
-GENERATOR = ENGINES / "openapi-generator" / "bin" / "openapi-generator-cli"
+GENERATOR = ENGINES / "tools" / "bin" / "openapi-generator-cli"
 DOCUMENT = ROOT / "chalicelib" / "reference" / "openapi.json"
 QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "NO_COLOR": "1"}
 
 
 def npm_tool(name: str) -> Path:
-    """Return the path of a program of `make client-tools`."""
-    return ENGINES / "client-tools" / "node_modules" / ".bin" / name
+    """Return the path of a program of `make tools RELEASE=1`."""
+    return ENGINES / "node_modules" / ".bin" / name
 
 
 def needs(*programs: Path) -> pytest.MarkDecorator:
@@ -27,7 +27,7 @@ def needs(*programs: Path) -> pytest.MarkDecorator:
         GENERATOR in programs and not shutil.which("java")
     )
     return pytest.mark.skipif(
-        is_missing and os.environ.get("CI") != "true", reason="the tools of clients are missing: `make client-tools`"
+        is_missing and os.environ.get("CI") != "true", reason="the tools of clients are missing: `make tools RELEASE=1`"
     )
 
 

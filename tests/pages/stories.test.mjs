@@ -1,5 +1,5 @@
 // Stories of both pages, next to the stored ones in stories.txt: whatever a page sends or stores otherwise than before is a
-// difference, and so is another focus or address. After a wanted change run `make page-stories`, and read the differences.
+// difference, and so is another focus or address. After a wanted change run NEW_STORIES=1 .venv/bin/pytest tests/pages -k stories, and read the differences.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";

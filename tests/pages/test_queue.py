@@ -15,18 +15,18 @@ from chalicelib.schemas.field_types import is_email
 from infra.reference import ROOT
 from tests.conftest import CI
 
-TOOLS = ROOT / ".engines" / "page-tools" / "node_modules"
+TOOLS = ROOT / ".engines" / "node_modules"
 TESTS = Path(__file__).parent
 SUBJECTS = sorted(path.name.removesuffix(".test.mjs") for path in TESTS.glob("*.test.mjs"))
 QUICK = "40"  # random scenarios with --quick, and a share of the combinations of the till's page
-SCENARIOS = {"queue": "400"}  # in each run; `make till-scenarios` runs ten thousand, and all combinations
+SCENARIOS = {"queue": "400"}  # in each run; each night thousands run, and all combinations
 
 
 def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[str]:
     """Run Node.js with the tools of tests."""
     node = shutil.which("node")
     if node is None or not TOOLS.exists():
-        (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make browser`.")
+        (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make tools`.")
     environment = {"SCENARIOS": scenarios, **os.environ, "TILL_TOOLS": str(TOOLS)}
     command = [node, "--single-threaded", *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=3600)

@@ -11,7 +11,7 @@ run at most; words as arguments choose defects by their names.
 which it did: the lines of proofs.json. MOST=200 scenarios run with each defect.
 
 `python -m tests.simulation.defects pytest ARGUMENTS` runs tests in each copy instead, until one fails: it measures what
-`make quick` finds.
+`make test` finds.
 """
 
 import ast

@@ -19,12 +19,12 @@ Sums = Mapping[tuple[str, str], Decimal]  # by account and currency; accounts in
 
 HLEDGER = shutil.which("hledger")
 BEAN_CHECK, BEAN_QUERY = (
-    shutil.which(name, path=ROOT / ".engines" / "books" / "bin") or shutil.which(name)
+    shutil.which(name, path=ROOT / ".engines" / "tools" / "bin") or shutil.which(name)
     for name in ("bean-check", "bean-query")
 )
 needs_hledger = pytest.mark.skipif(not HLEDGER, reason="hledger is missing: install Debian's package hledger")
 needs_beancount = pytest.mark.skipif(
-    not (BEAN_CHECK and BEAN_QUERY), reason="beancount is missing: `make book-tools` installs it"
+    not (BEAN_CHECK and BEAN_QUERY), reason="beancount is missing: `make tools` installs it"
 )
 each_program = pytest.mark.parametrize(
     "program", [pytest.param("hledger", marks=needs_hledger), pytest.param("beancount", marks=needs_beancount), "xero"]

@@ -176,7 +176,7 @@ def test_on_moto_requests_do_not_queue_with_the_threads_of_a_sweep() -> None:
 def test_without_its_jar_dynamodb_local_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(engines, "ENGINES_DIR", tmp_path)
 
-    with pytest.raises(engines.EngineMissingError, match="make engine"), engines.dynamodb_local():
+    with pytest.raises(engines.EngineMissingError, match="make tools"), engines.dynamodb_local():
         pass
 
 

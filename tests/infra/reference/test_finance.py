@@ -37,8 +37,8 @@ from tests.support.transactions import a_payment
 
 GUIDE = (ROOT / "docs" / "finance.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sql\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
-DUCKDB = shutil.which("duckdb", path=ROOT / ".engines" / "finance" / "bin") or shutil.which("duckdb")
-needs_duckdb = pytest.mark.skipif(not DUCKDB, reason="DuckDB is missing: `make finance-tools` installs it")
+DUCKDB = shutil.which("duckdb", path=ROOT / ".engines" / "tools" / "bin") or shutil.which("duckdb")
+needs_duckdb = pytest.mark.skipif(not DUCKDB, reason="DuckDB is missing: `make tools` installs it")
 NOW, HOUR = datetime(2026, 3, 3, 11, tzinfo=UTC), timedelta(hours=1)
 MIDNIGHT = datetime(2026, 2, 28, 22, tzinfo=UTC)  # the beginning of March in the zone of the merchants
 YEN, DINAR = Currency("JPY", "392", 0), Currency("KWD", "414", 3)

@@ -16,7 +16,7 @@ from infra.stack.cloudformation import deployed, resolved
 from infra.stack.package import ROOT
 from tests.infra.stack.creation_order import created_before
 
-LINTER = ROOT / ".engines" / "cfn-lint" / "bin" / "cfn-lint"
+LINTER = ROOT / ".engines" / "tools" / "bin" / "cfn-lint"
 APP = importlib.import_module("app").app
 
 
@@ -26,7 +26,7 @@ def of_type(sam: dict[str, Any], kind: str) -> dict[str, Any]:
 
 def test_cfn_lint_has_nothing_against_it(build: Path) -> None:
     if not LINTER.exists():
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("cfn-lint is missing: `make linter`")
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("cfn-lint is missing: `make tools`")
     done = subprocess.run(
         [LINTER, "--regions", "eu-west-1", "--", str(build / "sam.json")], capture_output=True, text=True, check=False
     )
