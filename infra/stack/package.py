@@ -32,7 +32,7 @@ ABIS = (f"cp{runtime.RUNTIME.replace('.', '')}", "abi3", "none")
 
 # Requirements that stay out of the zip, with the packages that only they require.
 PROVIDED = {
-    "boto3": "Lambda's Python has it, and it would make the zip several times as large",
+    "boto3": "the functions use its botocore, which is packed: a damaged answer is refused by a hook of this version",
     "chalice": "`chalice package` packs the part that runs; the rest is its command",
 }
 BLOCK = re.compile(r"^([a-z0-9.-]+)==.*(?:\n[ ].*)*", re.MULTILINE)  # a requirement, its hashes, and why it is there
@@ -75,13 +75,15 @@ def install(lock: Path, folder: Path) -> None:
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # time of every entry: an unchanged zip has the same hash, and is not deployed again
 MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
-# Tests, type stubs, metadata of packages; cffi and pycparser (compiled argon2 needs only the backend); pydantic's
-# version 1. A test makes a payment with the functions of the zip, so they need none of these.
+# Tests, type stubs, metadata of packages, models of other services of AWS; cffi and pycparser (compiled argon2 needs
+# only the backend); pydantic's version 1. A test makes a payment with the functions of the zip, so they need none of these.
 UNNEEDED = re.compile(
     r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
+    r"|^botocore/data/(?!(dynamodb|kms|s3|secretsmanager|sesv2|sns)(/|$)|[^/]+\.json$)|^botocore/data/.*(examples|2011-)"
 )
-FOREIGN = {"boto3", "botocore", "moto", "hypothesis", "pytest", "mypy", "infra", "tests", "docs"}
-NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "iso4217/table.xml", "pydantic/main.py"}
+FOREIGN = {"boto3", "moto", "hypothesis", "pytest", "mypy", "infra", "tests", "docs"}
+MODEL = "botocore/data/dynamodb/2012-08-10/service-2.json.gz"
+NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "iso4217/table.xml", "pydantic/main.py", MODEL}
 
 
 def repack(zip_path: Path) -> None:

@@ -84,8 +84,8 @@ def broken(give: Give) -> list[str]:
 
 @pytest.fixture
 def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("MAIL_FROM")
-    monkeypatch.delenv("SMS_SENDER")
+    monkeypatch.setenv("MAIL_FROM", "")
+    monkeypatch.setenv("SMS_SENDER", "")
     outside.forget()
     yield
     monkeypatch.undo()

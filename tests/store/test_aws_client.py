@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from chalicelib import outside
+from chalicelib.settings import settings
 from chalicelib.store.aws_client import (
     DYNAMODB,
     KMS,
@@ -20,6 +22,19 @@ from chalicelib.store.aws_client import (
     UnansweredError,
 )
 from tests.support.scripted_server import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
+from tests.support.giving import Give
+from tests.support.scripted_server import (
+    Scripted,
+    Step,
+    answers,
+    cancels,
+    cuts,
+    http,
+    refuses,
+    scripted,
+    sends,
+    silent,
+)
 
 LIMITS = Limits(connect_seconds=1, read_seconds=2, attempts=3)
 SHORT = Limits(connect_seconds=0.2, read_seconds=0.2, attempts=2)
@@ -152,10 +167,10 @@ def test_an_address_where_nobody_answers_is_no_answer(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("service", [DYNAMODB, KMS, SECRETS_MANAGER])
-def test_without_a_region_there_is_no_answer(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
+def test_without_a_region_there_is_no_answer(monkeypatch: pytest.MonkeyPatch, give: Give, service: str) -> None:
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
-    outside.forget()
+    give(settings=replace(settings(), stage="dev"))
 
     with pytest.raises(UnansweredError, match="NoRegionError"):
         Client(service, LIMITS)

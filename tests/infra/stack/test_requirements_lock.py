@@ -97,7 +97,6 @@ def test_requirements_txt_brings_each_package_that_the_service_imports_and_names
     needed = set(pinned([f"{distribution}==0" for name in names for distribution in found[name]]))
 
     assert needed <= set(pinned(blocks("requirements.lock"))), "name it in requirements.txt and run `make lock`"
-    assert "botocore" in needed  # boto3 brings it, and what it adds is not needed
     assert set(pinned(text("requirements.txt").splitlines())) <= {*needed, "boto3"}, "nothing imports it"
 
 
@@ -106,7 +105,7 @@ def test_the_zip_holds_what_is_locked_and_not_provided(build: Path) -> None:
     packed = [match[1] for match in (re.match(r"([^/]+)\.dist-info/METADATA$", name) for name in names) if match]
 
     locked = pinned(package.packed_part(text("requirements.lock")).splitlines())
-    assert not {"boto3", "botocore", "chalice", "click", "urllib3"} & set(locked)
+    assert not {"boto3", "s3transfer", "chalice", "click"} & set(locked)
     assert pinned([name.replace("-", "==") for name in packed]) == {
         name: version for name, version in locked.items() if not package.UNNEEDED.search(f"{name}-")
     }
