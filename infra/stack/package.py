@@ -76,7 +76,7 @@ def install(lock: Path, folder: Path) -> None:
 EPOCH = (1980, 1, 1, 0, 0, 0)  # time of every entry: an unchanged zip has the same hash, and is not deployed again
 MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
 # Tests, type stubs, metadata of packages, models of other services of AWS; cffi and pycparser (compiled argon2 needs
-# only the backend); pydantic's version 1. A test makes a payment with the functions of the zip, so they need none of these.
+# only the backend); pydantic's version 1. A test pays with the functions of the zip.
 UNNEEDED = re.compile(
     r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
     r"|^botocore/data/(?!(dynamodb|kms|s3|secretsmanager|sesv2|sns)(/|$)|[^/]+\.json$)|^botocore/data/.*(examples|2011-)"

@@ -21,20 +21,8 @@ from chalicelib.store.aws_client import (
     TimedOutError,
     UnansweredError,
 )
-from tests.support.scripted_server import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
 from tests.support.giving import Give
-from tests.support.scripted_server import (
-    Scripted,
-    Step,
-    answers,
-    cancels,
-    cuts,
-    http,
-    refuses,
-    scripted,
-    sends,
-    silent,
-)
+from tests.support.scripted_server import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
 
 LIMITS = Limits(connect_seconds=1, read_seconds=2, attempts=3)
 SHORT = Limits(connect_seconds=0.2, read_seconds=0.2, attempts=2)
