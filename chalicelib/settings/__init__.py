@@ -137,10 +137,7 @@ def _of_environment() -> Settings:
 
 
 def check() -> None:
-    """Raise SettingsError for a missing or wrong setting: no request could be answered.
-
-    End `chalice package` and `chalice deploy`, which know no table, with one line unless `make package` runs them.
-    """
+    """Raise SettingsError for a wrong setting. End `chalice package` and `deploy` in a line unless `make` runs them."""
     if Path(sys.argv[0]).stem != "chalice" or not {"package", "deploy"} & set(sys.argv[1:]):
         _of_environment()
     elif "STAGE" not in os.environ:

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
+from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -69,21 +69,19 @@ def _environment() -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
 
 
-def _region() -> str | None:
-    """Return the region: Lambda's name for it, else the local stage's; None where botocore finds it."""
-    named = os.environ.get("AWS_REGION")
-    return named or (os.environ.get("AWS_DEFAULT_REGION", "eu-west-1") if settings().is_local else None)
+def _of_the_stage() -> dict[str, Any]:
+    """Return the region; for a local stage without credentials also those and the address of the AWS of `make run`.
 
-
-def _of_the_local_stage() -> dict[str, Any]:
-    """Return the AWS of `make run`, for a local stage without credentials. With some, botocore decides.
-
-    moto's `mock_aws` sets some, and then moto answers.
+    With credentials botocore decides. moto's `mock_aws` sets some, and then moto answers.
     """
-    if os.environ.get("AWS_ACCESS_KEY_ID") or not settings().is_local:
-        return {}
+    if not settings().is_local:
+        return {"region_name": os.environ.get("AWS_REGION")}  # Lambda's name for it; botocore knows the others
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "eu-west-1")
+    if os.environ.get("AWS_ACCESS_KEY_ID"):
+        return {"region_name": region}
     address = os.environ.get("AWS_ENDPOINT_URL") or f"http://127.0.0.1:{os.environ.get('AWS_PORT') or 8001}"
-    return {"endpoint_url": address, "aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    keys = {"aws_access_key_id": LOCAL, "aws_secret_access_key": LOCAL}
+    return {"region_name": region, "endpoint_url": address, **keys}
 
 
 @lru_cache(maxsize=16)  # tests change the environment
@@ -103,8 +101,7 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
     with _LOCK:
         client = _session_of(_environment()).create_client(
             service,
-            region_name=_region(),
-            **_of_the_local_stage(),
+            **_of_the_stage(),
             config=Config(
                 connect_timeout=limits.connect_seconds,
                 read_timeout=limits.read_seconds,

@@ -14,6 +14,8 @@ from tests.infra.bank.messages import Line, a_purchase
 from tests.infra.local.stages import a_stage, refusal_of, url_of
 from tests.support.http import post
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("ACQUIRER", "ACQUIRERS", "DEFAULT_ACQUIRER", "ISO8583_HOST", "ISO8583_PORT", "ISO8583_TLS", "ISO8583_CA")
 
 

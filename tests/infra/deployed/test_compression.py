@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT, HEALTH = "/api/v1/openapi.json", "/api/v1/health"
 
 

@@ -11,6 +11,8 @@ from tests.support.http import TILL, call
 from tests.support.origins import SHOP, allowing, told
 from tests.support.transactions import a_body
 
+pytestmark = pytest.mark.slow
+
 SUBMIT = "/api/v1/payment/submit"
 STRANGER = "https://stranger.example"
 

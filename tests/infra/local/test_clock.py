@@ -27,6 +27,8 @@ from tests.support import guides
 from tests.support.http import get, post
 from tests.support.receivers import a_receiver
 
+pytestmark = pytest.mark.slow
+
 SECONDS = {"D": 86_400, "H": 3600, "M": 60, "S": 1}
 
 

@@ -75,6 +75,8 @@ import boto3
 from infra.local import engines
 from infra.stack import resources
 
+pytestmark = pytest.mark.slow
+
 with engines.moto_engine():
     put = {"Put": {"TableName": resources.STACK + "-sequences", "Item": {"name": {"S": "one"}}}}
     for _ in range(3):

@@ -3,12 +3,15 @@
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.table import Table
 
 from infra.local.engines import transactions_without_copies
+
+pytestmark = pytest.mark.slow
 
 PLAIN, ORDERED = "plain", "ordered"
 SCHEMAS = {PLAIN: ("id",), ORDERED: ("month", "at")}

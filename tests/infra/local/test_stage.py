@@ -22,6 +22,8 @@ welcome = lambda url, aws_url: print("at", url, flush=True)
 sys.modules["infra.demo.month"] = types.SimpleNamespace(fill=lambda till, now: None)
 sys.modules["infra.demo.data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra.local.stage import main
+
+pytestmark = pytest.mark.slow
 main()
 """
 URLS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001")  # of the service and of its AWS

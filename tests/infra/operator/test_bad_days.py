@@ -20,7 +20,8 @@ from tests.support.outages import closed, without
 from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body
 
-pytestmark = pytest.mark.usefixtures("fresh_tables")  # the guide's commands are for a fresh stage
+# The guide's commands are for a fresh stage.
+pytestmark = [pytest.mark.usefixtures("fresh_tables"), pytest.mark.slow]
 GUIDE = "docs/bad-days.md"
 SUBMIT = "/api/v1/payment/submit"
 PAID, UNKNOWN, REJECTED, _, _, AFTERWARDS = (f"77F0B0F7-3D0B-4F0D-9A43-9B7C0C8A1D0{number}" for number in range(1, 7))

@@ -31,7 +31,7 @@ from tests.support.stored import stored_transaction
 from tests.support.tills import a_till
 from tests.support.transactions import a_body
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.slow]
 
 TABLES = ("transactions", "history", "outbox", "events", "cards", "drawers")
 

@@ -27,7 +27,7 @@ from tests.support.payers import Payer, a_picture, now, places_of, stored
 from tests.support.receivers import a_receiver
 from tests.support.stored import stored_transaction
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.slow]
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "PutObject", "DeleteObjects"}
 

@@ -34,6 +34,8 @@ from tests.support.stored import stored_transaction
 from tests.support.tills import Till, a_till
 from tests.support.transactions import a_body, a_guid, altered
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., str]
 NOW = datetime.now(UTC).replace(microsecond=0)
 

@@ -28,7 +28,7 @@ from tests.support.giving import Give, typing
 from tests.support.iam import Permission, is_allowed_by, matches, required_permissions
 from tests.support.payers import Payer
 
-pytestmark = pytest.mark.usefixtures("moto")
+pytestmark = [pytest.mark.usefixtures("moto"), pytest.mark.slow]
 
 (POLICY,) = role()["Properties"]["Policies"]
 STATEMENTS: list[dict[str, Any]] = POLICY["PolicyDocument"]["Statement"]

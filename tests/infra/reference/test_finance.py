@@ -35,6 +35,8 @@ from tests.support.http import TILL
 from tests.support.payers import Payer, now
 from tests.support.transactions import a_payment
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (ROOT / "docs" / "finance.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sql\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 DUCKDB = shutil.which("duckdb", path=ROOT / ".engines" / "tools" / "bin") or shutil.which("duckdb")

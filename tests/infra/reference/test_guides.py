@@ -26,6 +26,8 @@ from tests.support.accounts import an_account
 from tests.support.book_programs import BEAN_CHECK, needs_beancount, needs_hledger
 from tests.support.transactions import a_payment
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = openapi_document()
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.REVERSAL_APPROVED}

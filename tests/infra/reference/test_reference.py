@@ -17,6 +17,8 @@ from infra.reference.__main__ import generated_files
 from infra.reference.dictionaries import DICTIONARIES
 from infra.reference.document import openapi_document
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = openapi_document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OPERATIONS = {

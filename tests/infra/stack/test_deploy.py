@@ -20,7 +20,10 @@ from infra.stack.deploy import QUIET, TRIGGERS, Deployment
 from infra.stack.releases import DeployError, upload
 from infra.stack.smoke import SmokeError
 
-pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS..Serverless:UserWarning")  # SAM, which moto lacks
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Tried to parse AWS..Serverless:UserWarning"),  # SAM, which moto lacks
+    pytest.mark.slow,
+]
 
 ADDRESS = "https://api.example/api/"
 FUNCTION = {"Type": "AWS::Serverless::Function", "Properties": {"CodeUri": "./deployment.zip"}}
