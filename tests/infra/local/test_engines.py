@@ -18,6 +18,8 @@ from chalicelib.store.table import client
 from infra.local import aws_server, engines, ports, stage
 from infra.stack import resources
 
+pytestmark = pytest.mark.slow
+
 SEQUENCES = f"{resources.STACK}-sequences"
 
 each_engine = pytest.mark.parametrize("engine_name", stage.ENGINES, indirect=True, scope="session")
@@ -74,8 +76,6 @@ COUNT_TABLES = """
 import boto3
 from infra.local import engines
 from infra.stack import resources
-
-pytestmark = pytest.mark.slow
 
 with engines.moto_engine():
     put = {"Put": {"TableName": resources.STACK + "-sequences", "Item": {"name": {"S": "one"}}}}

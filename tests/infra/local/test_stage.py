@@ -11,6 +11,8 @@ from infra.demo import data as demo_data
 from infra.local.stage import main
 from tests.infra.local.stages import a_stage, refusal_of, url_of
 
+pytestmark = pytest.mark.slow
+
 # Stand-ins for the app and the demo data, so that this tests the stage alone.
 PROGRAM = """
 import sys, types
@@ -22,8 +24,6 @@ welcome = lambda url, aws_url: print("at", url, flush=True)
 sys.modules["infra.demo.month"] = types.SimpleNamespace(fill=lambda till, now: None)
 sys.modules["infra.demo.data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra.local.stage import main
-
-pytestmark = pytest.mark.slow
 main()
 """
 URLS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001")  # of the service and of its AWS
