@@ -23,9 +23,9 @@ def loaded() -> set[str]:
 
 
 def test_the_models_of_a_noun_are_loaded_by_its_first_request(loaded: set[str]) -> None:
-    rooms = ("chalicelib.routes.", "chalicelib.schemas.", "chalicelib.receipts.content")
+    layers = ("chalicelib.routes.", "chalicelib.schemas.", "chalicelib.receipts.content")
 
-    assert {name for name in loaded if name.startswith(rooms)} == {
+    assert {name for name in loaded if name.startswith(layers)} == {
         "chalicelib.routes.jobs",
         "chalicelib.schemas.base",
     }

@@ -1,4 +1,4 @@
-"""The rooms of CONTRIBUTING.md: the imports of each, and the length of functions."""
+"""The layers of CONTRIBUTING.md: the imports of each, and the length of functions."""
 
 import ast
 import re
@@ -9,10 +9,10 @@ import pytest
 ROOT = Path(__file__).parent.parent
 EVERYWHERE = {"errors", "outside"}
 ROW = re.compile(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
-# The table of CONTRIBUTING.md is the rule: what each room may import.
+# The table of CONTRIBUTING.md is the rule: what each layer may import.
 MAY_IMPORT = {
-    room: set(re.findall(r"`(\w+)`", rooms))
-    for room, rooms in ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    layer: set(re.findall(r"`(\w+)`", layers))
+    for layer, layers in ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 }
 BOTO3_ROOMS = {"gateways"}
 CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 21
@@ -52,18 +52,18 @@ def _reached(module: str) -> dict[str, Path]:
     return found
 
 
-def _room(module: str) -> str:
+def _layer(module: str) -> str:
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ""
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.stem != "outside"], ids=_name)
 def test_a_room_imports_only_the_rooms_it_may(path: Path) -> None:
-    room = _room(_name(path))
-    rooms = {_room(name) for name in _imports(path) if name.startswith("chalicelib.")}
+    layer = _layer(_name(path))
+    layers = {_layer(name) for name in _imports(path) if name.startswith("chalicelib.")}
 
-    assert rooms - MAY_IMPORT.get(room, set()) - EVERYWHERE - {room} == set()
-    assert room != "domain" or "outside" not in rooms
+    assert layers - MAY_IMPORT.get(layer, set()) - EVERYWHERE - {layer} == set()
+    assert layer != "domain" or "outside" not in layers
 
 
 def test_the_outside_imports_nothing_of_the_service_before_the_first_use() -> None:
@@ -77,20 +77,22 @@ def test_a_payment_reaches_only_what_it_needs() -> None:
 
     assert len(reached) <= 90
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in reached.values()) <= 12_000
-    assert {_room(name) for name in reached}.isdisjoint({"authorizer", "endpoints", "network", "receipts", "web"})
+    assert {_layer(name) for name in reached}.isdisjoint({"authorizer", "endpoints", "network", "receipts", "web"})
 
 
 def test_each_row_of_the_table_is_below_the_rooms_that_it_imports() -> None:
     order = list(MAY_IMPORT)
-    upward = {room: [other for other in MAY_IMPORT[room] if order.index(other) > order.index(room)] for room in order}
+    upward = {
+        layer: [other for other in MAY_IMPORT[layer] if order.index(other) > order.index(layer)] for layer in order
+    }
 
-    assert {room: rooms for room, rooms in upward.items() if rooms} == {}
+    assert {layer: layers for layer, layers in upward.items() if layers} == {}
 
 
 def test_the_table_of_rooms_names_every_room_and_no_other() -> None:
-    rooms = {_room(_name(path)) for path in MODULES} - {"__init__"} - EVERYWHERE
+    layers = {_layer(_name(path)) for path in MODULES} - {"__init__"} - EVERYWHERE
 
-    assert set(MAY_IMPORT) == rooms
+    assert set(MAY_IMPORT) == layers
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
@@ -98,7 +100,7 @@ def test_boto3_is_used_by_the_gateways_and_for_credentials_alone(path: Path) -> 
     module = _name(path)
     aws = {name for name in _imports(path) if name.split(".")[0] in {"boto3", "botocore"}}
 
-    assert not aws or _room(module) in BOTO3_ROOMS or module in BOTO3_MODULES
+    assert not aws or _layer(module) in BOTO3_ROOMS or module in BOTO3_MODULES
 
 
 def test_chalice_reaches_three_modules_of_the_service() -> None:

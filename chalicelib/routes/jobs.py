@@ -55,11 +55,11 @@ def _sweep(kind: str, run: Callable[[datetime], "Swept"]) -> None:
 
 
 @jobs.schedule(Rate(LOOK_MINUTES, unit=Rate.MINUTES))
-def look_from_outside(_event: CloudWatchEvent) -> None:
+def probe_health(_event: CloudWatchEvent) -> None:
     """Ask the stage for its health at its public address. An alarm counts the errors of this function."""
     from chalicelib.services import health  # noqa: PLC0415  see above
 
-    health.look_from_outside()
+    health.probe_health()
 
 
 @jobs.on_dynamodb_record("Events", batch_size=BATCH, starting_position="TRIM_HORIZON")

@@ -33,13 +33,13 @@ class LookError(Exception):
     """The stage did not answer as it should. The message names the status."""
 
 
-def look_from_outside() -> None:
+def probe_health() -> None:
     """Ask for the health of the stage at its public address, as a till does. Then show it a malformed credential.
 
-    Raise an error unless the answers are 200, and 401 with the envelope of a refusal. So the look needs the name, the
+    Raise an error unless the answers are 200, and 401 with the envelope of a refusal. So the probe needs the name, the
     certificate, API Gateway, the API's function, the store and the authorizer, which stays warm.
     """
-    from chalicelib.gateways import https  # noqa: PLC0415  the API does not look
+    from chalicelib.gateways import https  # noqa: PLC0415  the API does not probe itself
 
     address = settings().public_address
     if not address:  # the local stage has none

@@ -1,4 +1,4 @@
-"""The settings of a stage. The environment is read once, and only in this room."""
+"""The settings of a stage. The environment is read once, and only here."""
 
 import json
 import os
@@ -91,7 +91,9 @@ class Settings:
     messages_per_merchant: int  # of a day
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
-    public_address: str | None  # where tills find the stage; set by the stack, for the function that looks from outside
+    public_address: (
+        str | None
+    )  # where tills find the stage; set by the stack, for the function that tries the public address
 
     @property
     def is_local(self) -> bool:

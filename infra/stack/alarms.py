@@ -128,7 +128,7 @@ def _observed(alarm: Alarm) -> dict[str, Any]:
 
 
 def _dashboard() -> dict[str, Any]:
-    jobs = ("Sweep", "DeliverEvents", "DeliverOutbox", "LookFromOutside")
+    jobs = ("Sweep", "DeliverEvents", "DeliverOutbox", "ProbeHealth")
     functions = ("APIHandler", "Authorizer", *jobs)
     api = ["ApiName", "${AWS::StackName}", "Stage", "api"]
     own = [[NAMESPACE["Fn::Sub"], metric] for metric in dict.fromkeys(one.metric for one in METRIC_FILTERS)]

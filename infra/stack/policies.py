@@ -38,7 +38,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "Query": "webhooks",
     },
     "deliver-outbox": {"GetItem": "transactions", "GetItem UpdateItem": "outbox"},
-    "look-from-outside": {},
+    "probe-health": {},
     "sweep": {
         "GetItem UpdateItem": "transactions cards sequences",
         "GetItem BatchGetItem UpdateItem": "events webhooks merchants",

@@ -23,10 +23,10 @@ FROM_PARAMETERS = {
         "Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}, "SMS_COUNTRIES": {"Ref": "SmsCountries"}}
     }
 }
-# The address at which the stage is looked at from outside.
+# The address at which the stage is tried by the health probe.
 EXECUTE_API = "https://${RestAPI}.execute-api.${AWS::Region}.${AWS::URLSuffix}/api"
 PUBLIC_ADDRESS = {"Fn::If": ["HasBaseDomain", {"Fn::Sub": "https://${BaseDomain}"}, {"Fn::Sub": EXECUTE_API}]}
-LOOK = "LookFromOutside"
+LOOK = "ProbeHealth"
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 FUNCTION = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
 # Lambda refuses a function in subnets until its role may have network interfaces. A reference makes the order;

@@ -25,7 +25,7 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 def test_only_the_store_deletes_items_and_only_for_a_reason_in_the_registry() -> None:
-    modules = [path for room in ("chalicelib", "infra") for path in (ROOT / room).rglob("*.py")]
+    modules = [path for folder in ("chalicelib", "infra") for path in (ROOT / folder).rglob("*.py")]
     naming = (path for path in modules if "elete" in path.read_text(encoding="utf-8"))
     deleting = {str(path.relative_to(ROOT)) for path in naming if WAYS & set(texts_of(path))}
 

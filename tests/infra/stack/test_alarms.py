@@ -251,10 +251,10 @@ NOT_OURS: list[tuple[str, Line | str]] = [
 
 
 def test_a_function_that_crashes_counts_and_an_outage_or_a_limit_does_not() -> None:
-    unseen = [line for line in CRASHES if line[0] != "LookFromOutside" and not of_triggers(counted([line]))]
+    unseen = [line for line in CRASHES if line[0] != "ProbeHealth" and not of_triggers(counted([line]))]
     wrong = [line for line in NOT_OURS if of_triggers(counted([line]))]
 
-    assert (unseen, wrong) == ([], [])  # the errors of the look are the alarm OutOfReach
+    assert (unseen, wrong) == ([], [])  # the errors of the probe are the alarm OutOfReach
     assert counted(NOT_OURS[1:3])["ServerErrors"] == 2
     assert counted(NOT_OURS[4:])["RequestsRefused"] == 1
 
@@ -331,7 +331,7 @@ def test_a_silence_of_the_callers_rings_in_the_hours_of_sale(
         for one in of_type(sam, "AWS::Logs::MetricFilter", **parameters).values()
         if one["MetricTransformations"][0]["MetricName"] == "Requests"
     ]
-    assert counting["DefaultValue"] == 0  # the look from outside writes a line, so a silence is zero and not nothing
+    assert counting["DefaultValue"] == 0  # the health probe writes a line, so a silence is zero and not nothing
 
 
 def test_without_hours_of_sale_a_silence_does_not_ring(sam: dict[str, Any]) -> None:
@@ -341,7 +341,7 @@ def test_without_hours_of_sale_a_silence_does_not_ring(sam: dict[str, Any]) -> N
 def test_a_look_that_fails_or_is_not_made_rings(sam: dict[str, Any]) -> None:
     alarm = of_type(sam, "AWS::CloudWatch::Alarm")["OutOfReachAlarm"]
 
-    assert (alarm["MetricName"], alarm["Dimensions"][0]["Value"]) == ("Errors", {"Ref": "LookFromOutside"})
+    assert (alarm["MetricName"], alarm["Dimensions"][0]["Value"]) == ("Errors", {"Ref": "ProbeHealth"})
     assert alarm["TreatMissingData"] == "breaching"
 
 
@@ -363,13 +363,13 @@ def test_the_look_asks_for_the_health_at_the_public_address(
 ) -> None:
     del logs
     public_address(stage)
-    jobs.look_from_outside(EVENT, None)
+    jobs.probe_health(EVENT, None)
     with closed() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE), pytest.raises(Exception, match="503"):
-        jobs.look_from_outside(EVENT, None)
+        jobs.probe_health(EVENT, None)
     with closed() as url:
         public_address(url)
         with pytest.raises(ConnectionRefusedError):
-            jobs.look_from_outside(EVENT, None)
+            jobs.probe_health(EVENT, None)
 
 
 def test_the_look_shows_a_malformed_credential_without_an_attempt_to_sign_in(
@@ -377,7 +377,7 @@ def test_the_look_shows_a_malformed_credential_without_an_attempt_to_sign_in(
 ) -> None:
     public_address(stage)
     with counting() as calls:
-        jobs.look_from_outside(EVENT, None)
+        jobs.probe_health(EVENT, None)
     sums = logs.sums()
 
     assert calls == ["BatchGetItem"]  # of the health; the authorizer reads no login
@@ -388,7 +388,7 @@ def test_the_look_shows_a_malformed_credential_without_an_attempt_to_sign_in(
     "answer",
     [Reply(200, b'{"ErrorCode": 0}'), Reply(500, b'{"ErrorCode": 901}'), Reply(401, b'{"message": "Unauthorized"}')],
 )
-def test_a_malformed_credential_that_is_not_refused_fails_the_look(
+def test_a_malformed_credential_that_is_not_refused_fails_the_probe(
     stage: str, public_address: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, answer: Reply
 ) -> None:
     public_address(stage)
@@ -399,7 +399,7 @@ def test_a_malformed_credential_that_is_not_refused_fails_the_look(
 
     monkeypatch.setattr(https, "get", answered)
     with pytest.raises(health.LookError, match=f"a malformed credential is answered with the status {answer.status}"):
-        jobs.look_from_outside(EVENT, None)
+        jobs.probe_health(EVENT, None)
 
 
 def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
@@ -450,7 +450,7 @@ def test_a_line_of_the_gateway_counts_for_what_it_says(line: Line, sums: dict[st
     assert counted([("Access", line)]) == sums
 
 
-OURS = FUNCTIONS - {"Access", "LookFromOutside"}  # the look has an alarm of its own
+OURS = FUNCTIONS - {"Access", "ProbeHealth"}  # the probe has an alarm of its own
 ACQUIRERS, GUESSES, MESSAGES = (
     {"APIHandler", "Sweep"},
     {"APIHandler", "Authorizer"},

@@ -39,7 +39,7 @@ def test_every_log_group_is_encrypted_with_the_key_of_the_stage(sam: dict[str, A
 
     assert {group["LogGroupName"].rsplit("/", 1)[1] for group in groups.values()} == {
         *("access", "api", "authorizer", "sweep"),
-        *("deliver-events", "deliver-outbox", "look-from-outside"),
+        *("deliver-events", "deliver-outbox", "probe-health"),
     }
     assert all(group["KmsKeyId"] == KEY for group in groups.values())
 

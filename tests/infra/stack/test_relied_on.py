@@ -40,7 +40,7 @@ def time_out(function: str) -> int:
         ("sweep", deliveries.SECONDS + deliveries_rules.SECONDS),
         ("deliver_outbox", outbox.SECONDS + MESSAGE_SECONDS),
         ("deliver_events", ROUNDS_OF_BATCH * deliveries_rules.SECONDS + deliveries_rules.SECONDS),
-        ("look_from_outside", 2 * health.LOOK_SECONDS),
+        ("probe_health", 2 * health.LOOK_SECONDS),
     ],
 )
 def test_a_run_ends_before_lambda_kills_it(function: str, needs: float) -> None:
@@ -50,7 +50,7 @@ def test_a_run_ends_before_lambda_kills_it(function: str, needs: float) -> None:
 def test_a_run_of_a_sweep_ends_before_the_next_begins() -> None:
     assert schedule("sweep") == timedelta(minutes=1)
     assert time_out("sweep") * SECOND < timedelta(minutes=1)
-    assert schedule("look_from_outside") == timedelta(minutes=jobs.LOOK_MINUTES)
+    assert schedule("probe_health") == timedelta(minutes=jobs.LOOK_MINUTES)
 
 
 def schedule(function: str) -> timedelta:

@@ -78,10 +78,10 @@ def test_tls_before_1_2_is_refused_at_every_address(sam: dict[str, Any]) -> None
         ({}, {"Fn::Sub": "https://${RestAPI}.execute-api.eu-west-1.amazonaws.com/api"}),
     ],
 )
-def test_the_look_from_outside_asks_the_address_that_tills_use(
+def test_the_health_probe_asks_the_address_that_tills_use(
     sam: dict[str, Any], domain: dict[str, str], address: Any
 ) -> None:
-    variables = sam["Resources"]["LookFromOutside"]["Properties"]["Environment"]["Variables"]
+    variables = sam["Resources"]["ProbeHealth"]["Properties"]["Environment"]["Variables"]
 
     assert resolved(sam, variables["PUBLIC_ADDRESS"], **domain) == address
 
@@ -123,10 +123,10 @@ def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
     return listed
 
 
-def test_a_sweep_runs_every_minute_and_the_look_from_outside_every_five(sam: dict[str, Any]) -> None:
+def test_a_sweep_runs_every_minute_and_the_health_probe_every_five(sam: dict[str, Any]) -> None:
     for name, source in sources_of_events(sam).items():
         if source["Type"] == "Schedule":
-            expected = "rate(5 minutes)" if name == "LookFromOutside" else "rate(1 minute)"
+            expected = "rate(5 minutes)" if name == "ProbeHealth" else "rate(1 minute)"
             assert source["Properties"]["Schedule"] == expected, name
 
 
