@@ -138,7 +138,11 @@ def step_back(*, accepts_leaked: bool = False) -> StepBack:
     if PREVIOUS not in versions:
         message = "There is no version before this one."
         raise SecretError(message)
-    now, before = (_read(versions[label]) for label in (CURRENT, PREVIOUS))
+    before = _read(versions[PREVIOUS])
+    try:
+        now = _read(versions[CURRENT])
+    except SecretError:  # what somebody wrote by hand is undone too
+        now = {}
     if not accepts_leaked and not _digests(before.get("signing", ())).isdisjoint(now.get(LEAKED, ())):
         message = (
             "The version before accepts a signing secret that leaked. Nothing was changed:"
@@ -235,7 +239,11 @@ def _versions() -> dict[str, str]:
 
 def _read(version: str) -> Document:
     answer = _client().get_secret_value(SecretId=settings().secret_id, VersionId=version)
-    parsed: Document = json.loads(answer["SecretString"])
+    try:
+        parsed: Document = dict(json.loads(answer["SecretString"]))
+    except (ValueError, TypeError):
+        message = f"The version {version} of the secret is no JSON object: undo-secret returns to the one before."
+        raise SecretError(message) from None
     return parsed
 
 

@@ -37,6 +37,12 @@ def test_a_chips_data_are_masked_too() -> None:
     assert PAN not in mask_foreign(f"data {chip_data()}", None)
 
 
+def test_a_chips_number_of_odd_length_is_found_without_the_digit_that_fills_it_up() -> None:
+    assert numbers_in("9F02060000000010005A08371449635398431F5F24033012315F280207105F3401019F3303E0F8C8") == [
+        "371449635398431"
+    ]
+
+
 def test_the_digits_of_a_known_card_alone_are_masked() -> None:
     assert mask_of((PAN,))(f"{PAN} {PAN[:-1]} {STEADY}") == f"411111******1111 {PAN[:-1]} {STEADY}"
     assert mask_value({"a": [PAN, True, None, 1.5]}, mask_of((PAN,))) == {"a": ["411111******1111", True, None, 1.5]}

@@ -11,6 +11,7 @@ from chalicelib.domain.money import (
     TooManyDecimalsError,
     canonical,
     from_minor,
+    smallest_coin,
     text,
     to_minor,
 )
@@ -18,6 +19,13 @@ from chalicelib.domain.money import (
 ZAR = Currency("ZAR", "710", 2)
 JPY = Currency("JPY", "392", 0)
 KWD = Currency("KWD", "414", 3)
+
+
+@pytest.mark.parametrize(
+    ("code", "coin"), [("ILS", 10), ("ZAR", 10), ("CHF", 5), ("AED", 25), ("DKK", 50), ("SEK", 100), ("USD", 1)]
+)
+def test_cash_is_rounded_to_the_smallest_coin_in_use(code: str, coin: int) -> None:
+    assert smallest_coin(Currency(code, "999", 2)) == coin
 
 
 @pytest.mark.parametrize(

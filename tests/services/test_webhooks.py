@@ -8,6 +8,7 @@ import pytest
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Caller
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
+from chalicelib.domain.webhooks import ALWAYS, EVENTS_LAST
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.webhooks import ListEvents, UpdateWebhook
 from chalicelib.services import webhooks
@@ -64,6 +65,14 @@ def test_another_state_is_the_next_version_of_the_merchant(
     webhooks.update(UpdateWebhook.model_validate(change), owner, merchant.id, hook.id, NOW)
 
     assert stored_record(merchants.key(merchant.id)).version == version
+
+
+def test_a_merchant_makes_events_again_once_its_only_webhook_is_switched_on(merchant: Merchant, owner: Caller) -> None:
+    hook = a_stored_hook(merchant.id, URL)
+    for state, until in ((BLOCKED, NOW + EVENTS_LAST), (ACTIVE, ALWAYS)):
+        webhooks.update(UpdateWebhook.model_validate({"State": state}), owner, merchant.id, hook.id, NOW)
+
+        assert stored_record(merchants.key(merchant.id)).events_until == until
 
 
 def test_a_list_looks_at_a_largest_number_of_events(merchant: Merchant, owner: Caller) -> None:

@@ -214,6 +214,17 @@ def test_a_stage_whose_secret_never_changed_has_no_step_back(monkeypatch: pytest
         stage_secret.step_back()
 
 
+def test_a_secret_that_somebody_broke_by_hand_is_named_and_undone(stored: Callable[[], dict[str, Any]]) -> None:
+    before = stored()
+    boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString="{signing")
+    with pytest.raises(SystemExit, match="is no JSON object: undo-secret returns to the one before"):
+        run("show-secrets")
+
+    run("undo-secret")
+
+    assert stored() == before
+
+
 @pytest.mark.parametrize("level", ["the stage", "all stages"])
 def test_a_product_is_registered_in_the_settings_of_the_stage(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, level: str
