@@ -108,6 +108,28 @@ export class Clock {
   }
 }
 
+// What a page sees of this time, on a device whose clock shows `now`. Its timers end with it.
+export function timeOf(clock, owner, now = () => START + clock.now) {
+  class PageDate extends Date {
+    constructor(...given) { super(...(given.length ? given : [now()])); }
+
+    static now() { return now(); }
+  }
+  const clear = (id) => clock.clear(id);
+  return {
+    Date: PageDate, performance: { now: () => clock.now }, clearTimeout: clear, clearInterval: clear,
+    setTimeout: (act, after) => clock.set(act, after, { owner }), setInterval: (act, every) => clock.set(act, every, { every, owner }),
+  };
+}
+
+// localStorage or sessionStorage over a map. A page that is over changes nothing.
+export const storageOf = (map, life) => ({
+  getItem: (name) => map.get(name) ?? null,
+  setItem: (name, text) => { if (!life.isOver) map.set(name, String(text)); },
+  removeItem: (name) => { if (!life.isOver) map.delete(name); },
+  clear: () => { if (!life.isOver) map.clear(); },
+});
+
 // Let `tell` decide when the handler in this property of `target` is called.
 function told(target, property, tell) {
   let handler = null;
@@ -397,13 +419,6 @@ export class Phone {
   }
 }
 
-const guarded = (map, life) => ({
-  getItem: (name) => map.get(name) ?? null,
-  setItem: (name, text) => { if (!life.isOver) map.set(name, text); },
-  removeItem: (name) => { if (!life.isOver) map.delete(name); },
-  clear: () => { if (!life.isOver) map.clear(); },
-});
-
 class Life {
   isOver = false;
   pending = 0; // actions without an end
@@ -417,11 +432,6 @@ class Life {
     const { clock } = phone;
     const owner = this;
     const listen = (name, act) => { this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), act]); };
-    class PageDate extends Date {
-      constructor(...given) { super(...(given.length ? given : [START + clock.now])); }
-
-      static now() { return START + clock.now; }
-    }
     const shown = { visibilityState: "visible", baseURI: "https://pay.example/till", documentElement: {}, activeElement: null, addEventListener: listen, querySelector: () => null };
     const globals = {
       navigator: {
@@ -431,9 +441,8 @@ class Life {
       addEventListener: listen, removeEventListener() {}, matchMedia: () => ({ matches: false }), scrollTo() {}, scrollY: 0,
       fetch: (url, options) => (owner.isOver ? new Promise(() => {}) : phone.send(owner, options.method, url.href.split("api/v1/")[1], options)),
       crypto: { randomUUID: () => phone.drawn(), getRandomValues: (bytes) => bytes.fill(7) },
-      localStorage: guarded(phone.local, owner), sessionStorage: guarded(phone.session, owner),
-      setTimeout: (act, after) => clock.set(act, after, { owner }), clearTimeout: (id) => clock.clear(id), setInterval: (act, every) => clock.set(act, every, { every, owner }),
-      performance: { now: () => clock.now }, Date: PageDate, AbortController: Patience, globalThis: { indexedDB: phone.storage.of(owner) },
+      localStorage: storageOf(phone.local, owner), sessionStorage: storageOf(phone.session, owner),
+      ...timeOf(clock, owner), AbortController: Patience, globalThis: { indexedDB: phone.storage.of(owner) },
     };
     const hooks = { useState: (value) => [value, this.#show], useLayoutEffect: (act) => { this.unmount = act(); } };
     const load = modules(globals, hooks);

@@ -4,7 +4,7 @@ const all = [];
 export const test = (name, act) => { all.push({ name, act }); };
 
 process.exitCode = 1; // until all have ended: a test that waits for ever ends the process
-setImmediate(async () => {
+process.once("beforeExit", async () => { // the modules of all tests are loaded
   let failures = 0;
   for (const { name, act } of all) {
     try {

@@ -3,7 +3,7 @@
 // its words. What else the parts say, other tests tell.
 const PARTS = new Set(["h1", "h2", "h3", "button", "a", "input", "select", "option", "textarea", "dialog", "li", "tr", "dt", "p", "small", "rect"]);
 const LOOKS = ["good", "warn", "bad", "none", "minus", "danger", "main", "wide", "total", "more"]; // classes that say something
-const STATES = ["disabled", "hidden", "readonly", "required", "checked", "selected", "open", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "aria-describedby"];
+const STATES = ["disabled", "hidden", "readonly", "required", "open", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "aria-describedby"];
 const AGENTS = [3, 4]; // of the sales
 
 const clean = (text) => text.replace(/\s+/g, " ").trim();
@@ -23,13 +23,15 @@ function partsOf({ document, page, load }) {
   if (!namesOf.has(texts)) namesOf.set(texts, named(texts));
   const found = {};
   const count = (name) => { found[name] = (found[name] ?? 0) + 1; };
-  for (const element of document.body.querySelectorAll("")) {
+  for (const element of document.body.querySelectorAll("*")) {
     if (PARTS.has(element.localName)) count(element.localName);
     if (element.localName === "input") for (const name of ["type", "inputmode", "min", "max", "maxlength"]) if (element.getAttribute(name)) count(`${name}=${element.getAttribute(name)}`);
     for (const name of (element.getAttribute("class") ?? "").split(" ")) if (LOOKS.includes(name)) count(`.${name}`);
     const says = (["p", "small"].includes(element.localName) || element.getAttribute("role") === "alert") && namesOf.get(texts).get(clean(element.textContent));
     if (says) count(`"${says}"`);
-    for (const name of STATES) if (![null, "false"].includes(element.getAttribute(name)) || (name === "checked" && element.checked)) count(name);
+    for (const name of STATES) if (![null, "false"].includes(element.getAttribute(name))) count(name);
+    if (element.checked) count("checked");
+    if (element.selected && element.index) count("selected"); // not the first option
   }
   return found;
 }
@@ -44,7 +46,7 @@ function cameAndWent(before, after) {
 export function shownIn(element) {
   if (!element.localName) return element.textContent;
   const { localName: name, value, checked } = element;
-  return `<${name} ${[...element.attributes].filter(([one]) => one !== "data-key").join(" ")} ${["input", "select", "textarea"].includes(name) ? `${value} ${checked}` : ""}>${element.childNodes.map(shownIn).join("")}</${name}>`;
+  return `<${name} ${[...element.attributes].map((one) => [one.name, one.value]).filter(([one]) => one !== "data-key").join(" ")} ${["input", "select", "textarea"].includes(name) ? `${value} ${checked}` : ""}>${[...element.childNodes].map(shownIn).join("")}</${name}>`;
 }
 
 const focusOf = ({ activeElement: one }) => `focus ${one.localName === "body" ? "nowhere" : one.name || one.id || clean(one.label).slice(0, 40) || one.localName}`;
@@ -91,10 +93,10 @@ const VIEWS = /^#(\/(today|days|week|day-report|payments|tills|price-list|webhoo
 // What no page may have: a reference to a part or a view that is not there, and a value that is none.
 function faultsOf({ root, body }) {
   const isLost = (id) => id && !root.querySelector(`#${id}`);
-  const lost = root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))
+  const lost = [...root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))]
     .flatMap((one) => REFERENCES.flatMap((name) => (one.getAttribute(name) ?? "").split(" ").filter(isLost).map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`)));
-  const links = root.querySelectorAll("a").map((one) => one.href ?? "#").filter((href) => href.startsWith("#") && !VIEWS.test(href)).map((href) => `a link to ${href}`);
-  const states = root.querySelectorAll("").flatMap((one) => STATES.filter((name) => name.startsWith("aria-") && name !== "aria-describedby" && !/^(true|false|page|)$/.test(one.getAttribute(name) ?? "")).map((name) => `${name} ${one.getAttribute(name)}`));
+  const links = [...root.querySelectorAll("a")].map((one) => one.getAttribute("href") ?? "#").filter((href) => href.startsWith("#") && !VIEWS.test(href)).map((href) => `a link to ${href}`);
+  const states = [...root.querySelectorAll("*")].flatMap((one) => STATES.filter((name) => name.startsWith("aria-") && name !== "aria-describedby" && !/^(true|false|page|)$/.test(one.getAttribute(name) ?? "")).map((name) => `${name} ${one.getAttribute(name)}`));
   return [...lost, ...links, ...states, ...body.textContent.match(/undefined|NaN|\[object/g) ?? []];
 }
 
@@ -121,7 +123,7 @@ export async function tell(tab, steps) {
   let last = { stored: {}, parts: {}, sent: 0, left: 0 };
   const look = async () => {
     const { document, sent, left, entries } = tab;
-    const next = { stored: await storedIn(tab), parts: partsOf(tab), sent: sent.length, left: left.length, entry: `at ${entries.at(-1).hash} (${entries.length})`, focus: focusOf(document), lang: `in ${document.root.getAttribute("lang") ?? document.root.lang}` };
+    const next = { stored: await storedIn(tab), parts: partsOf(tab), sent: sent.length, left: left.length, entry: `at ${entries.at(-1).hash} (${entries.length})`, focus: focusOf(document), lang: `in ${document.root.lang}` };
     const found = [
       ...sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...left.slice(last.left).map((url) => `left for ${url}`),
       ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),

@@ -25,7 +25,7 @@ SCENARIOS = {"queue": "400"}  # in each run; each night thousands run, and all c
 def run(*arguments: str, scenarios: str = QUICK) -> subprocess.CompletedProcess[str]:
     """Run Node.js with the tools of tests."""
     node = shutil.which("node")
-    if node is None or not TOOLS.exists():
+    if node is None or not (TOOLS / "happy-dom").exists():
         (pytest.fail if CI else pytest.skip)("The modules of the till need Node.js and `make tools`.")
     environment = {"SCENARIOS": scenarios, **os.environ, "TILL_TOOLS": str(TOOLS)}
     command = [node, "--single-threaded", *arguments]
