@@ -161,7 +161,7 @@ export function Frame() {
     };
   }, []);
   useLayoutEffect(() => {
-    const observer = new MutationObserver(keepFocus);
+    const observer = new MutationObserver(() => queueMicrotask(keepFocus)); // after a dialog that ended gave the focus back
     observer.observe(document.getElementById("app"), { childList: true, subtree: true });
     const later = () => setTimeout(keepFocus);
     addEventListener("focusout", later);
