@@ -197,7 +197,7 @@ def test_every_module_is_loaded_by_a_page_and_imports_only_its_files() -> None:
     "path", sorted(FOLDER.glob("*/[!.][!.][!.]*.js")), ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_a_module_stays_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
 
 
 @pytest.mark.parametrize("folder", ["kit", TILL])
