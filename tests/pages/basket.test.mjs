@@ -1,17 +1,55 @@
 // The basket of the till: its sums, its discounts, and the lines that it sells.
 import assert from "node:assert/strict";
-import { EMPTY, byGroup, dueOf, fits, matching, scanned, sellable, soldLines, sumOf, withItem, withMore } from "../../chalicelib/pages/till/basket.js";
+import {
+  EMPTY,
+  byGroup,
+  dueOf,
+  fits,
+  matching,
+  scanned,
+  sellable,
+  soldLines,
+  sumOf,
+  withItem,
+  withMore,
+} from "../../chalicelib/pages/till/basket.js";
 import { decimal, descriptionOf, minorOf } from "../../chalicelib/pages/till/rules.js";
 import { fc } from "./device.mjs";
 import { test } from "./runner.mjs";
 
 const WORDS = { amount: "Amount", discount: "Discount", discountOn: (title) => `Discount: ${title}` };
 const ZAR = { tender: "cash", currency: "ZAR", country: "ZA" };
-const a = (code, price, changes) => ({ code, title: code, price, quantity: "1", unit: null, taxes: [], off: null, ...changes });
-const quantities = fc.oneof(fc.integer({ min: 1, max: 40 }).map(String), fc.integer({ min: 1, max: 9999 }).map((units) => decimal(units, 3)));
-const offs = fc.oneof(fc.constant(null), fc.integer({ min: 1, max: 50_000 }).map((minor) => ({ minor })), fc.integer({ min: 1, max: 10_000 }).map((units) => ({ percent: decimal(units, 2) })));
-const someLines = fc.array(fc.record({ price: fc.integer({ min: 0, max: 100_000 }), quantity: quantities, taxes: fc.constantFrom([], ["A"], ["A", "B"]), off: offs }), { minLength: 1, maxLength: 8 });
-const baskets = fc.record({ lines: someLines, off: offs, figures: fc.constantFrom("", "0", "1234") }).map((basket) => ({ ...basket, lines: basket.lines.map((line, number) => a(`item ${number}`, line.price, line)) }));
+const a = (code, price, changes) => ({
+  code,
+  title: code,
+  price,
+  quantity: "1",
+  unit: null,
+  taxes: [],
+  off: null,
+  ...changes,
+});
+const quantities = fc.oneof(
+  fc.integer({ min: 1, max: 40 }).map(String),
+  fc.integer({ min: 1, max: 9999 }).map((units) => decimal(units, 3)),
+);
+const offs = fc.oneof(
+  fc.constant(null),
+  fc.integer({ min: 1, max: 50_000 }).map((minor) => ({ minor })),
+  fc.integer({ min: 1, max: 10_000 }).map((units) => ({ percent: decimal(units, 2) })),
+);
+const someLines = fc.array(
+  fc.record({
+    price: fc.integer({ min: 0, max: 100_000 }),
+    quantity: quantities,
+    taxes: fc.constantFrom([], ["A"], ["A", "B"]),
+    off: offs,
+  }),
+  { minLength: 1, maxLength: 8 },
+);
+const baskets = fc
+  .record({ lines: someLines, off: offs, figures: fc.constantFrom("", "0", "1234") })
+  .map((basket) => ({ ...basket, lines: basket.lines.map((line, number) => a(`item ${number}`, line.price, line)) }));
 
 // Price × quantity as the service rounds it.
 function rounded({ price, quantity }) {
@@ -22,13 +60,18 @@ function rounded({ price, quantity }) {
 }
 
 test("The sold lines add up to the sum, and the service rounds each line to the same", () => {
-  fc.assert(fc.property(baskets, (basket) => {
-    const sold = soldLines(basket, WORDS);
+  fc.assert(
+    fc.property(baskets, (basket) => {
+      const sold = soldLines(basket, WORDS);
 
-    assert.equal(sold.reduce((total, line) => total + line.minor, 0), sumOf(basket));
-    assert.ok(sumOf(basket) >= 0);
-    for (const line of sold) assert.equal(rounded(line), line.minor);
-  }));
+      assert.equal(
+        sold.reduce((total, line) => total + line.minor, 0),
+        sumOf(basket),
+      );
+      assert.ok(sumOf(basket) >= 0);
+      for (const line of sold) assert.equal(rounded(line), line.minor);
+    }),
+  );
 });
 
 test("In cash goods are rounded to the coin, and an amount is not", () => {
@@ -40,44 +83,81 @@ test("In cash goods are rounded to the coin, and an amount is not", () => {
   assert.equal(dueOf({ ...EMPTY, lines: [a("bag", 4)] }, ZAR), 10);
   assert.equal(dueOf({ ...EMPTY, lines: [a("kaas", 1238)] }, { tender: "cash", currency: "EUR", country: "NL" }), 1240);
   assert.equal(dueOf({ ...EMPTY, lines: [a("Käse", 1238)] }, { tender: "cash", currency: "EUR", country: "DE" }), 1238);
-  fc.assert(fc.property(baskets, (some) => {
-    const due = dueOf(some, ZAR);
-    assert.ok(!sumOf(some) || (due % 10 === 0 && Math.abs(due - sumOf(some)) < 10)); // the service takes less than a coin above
-  }));
+  fc.assert(
+    fc.property(baskets, (some) => {
+      const due = dueOf(some, ZAR);
+      assert.ok(!sumOf(some) || (due % 10 === 0 && Math.abs(due - sumOf(some)) < 10)); // the service takes less than a coin above
+    }),
+  );
 });
 
 test("A discount on all has the taxes of the goods in their proportion", () => {
-  const basket = { ...EMPTY, off: { percent: "10" }, lines: [a("a", 10_000, { taxes: ["VAT15"] }), a("b", 5_005, { taxes: ["VAT0"] })] };
-  const discounts = soldLines(basket, WORDS).slice(2).map(({ taxes, minor }) => [taxes[0], minor]);
+  const basket = {
+    ...EMPTY,
+    off: { percent: "10" },
+    lines: [a("a", 10_000, { taxes: ["VAT15"] }), a("b", 5_005, { taxes: ["VAT0"] })],
+  };
+  const discounts = soldLines(basket, WORDS)
+    .slice(2)
+    .map(({ taxes, minor }) => [taxes[0], minor]);
 
-  assert.deepEqual(discounts, [["VAT15", -1000], ["VAT0", -501]]);
+  assert.deepEqual(discounts, [
+    ["VAT15", -1000],
+    ["VAT0", -501],
+  ]);
 });
 
 test("A discount on all is shared by what the goods cost after their own discounts", () => {
   const off = { percent: "10" };
-  const basket = { ...EMPTY, off, figures: "1000", lines: [a("a", 10_000, { taxes: ["VAT15"], off: { percent: "50" } }), a("b", 5_000, { taxes: ["VAT0"] }), a("c", 700, { taxes: ["GIFT"], off: { minor: 700 } })] };
-  const shared = soldLines(basket, WORDS).filter((line) => line.title === "Discount").map(({ taxes, minor }) => [taxes.join(), minor]);
+  const basket = {
+    ...EMPTY,
+    off,
+    figures: "1000",
+    lines: [
+      a("a", 10_000, { taxes: ["VAT15"], off: { percent: "50" } }),
+      a("b", 5_000, { taxes: ["VAT0"] }),
+      a("c", 700, { taxes: ["GIFT"], off: { minor: 700 } }),
+    ],
+  };
+  const shared = soldLines(basket, WORDS)
+    .filter((line) => line.title === "Discount")
+    .map(({ taxes, minor }) => [taxes.join(), minor]);
 
-  assert.deepEqual(shared, [["VAT15", -500], ["VAT0", -500], ["", -100]]);
-  fc.assert(fc.property(baskets, (some) => {
-    const before = new Map(); // what each set of taxes costs without the discount on all
-    const after = new Map();
-    const add = (sums, { taxes, minor }) => sums.set(taxes.join(), (sums.get(taxes.join()) ?? 0) + minor);
-    for (const line of soldLines({ ...some, off: null }, WORDS)) add(before, line);
-    for (const line of soldLines(some, WORDS)) add(after, line);
-    const [all, left] = [{ ...some, off: null }, some].map(sumOf);
-    for (const [taxes, minor] of before) {
-      const rest = after.get(taxes);
-      assert.ok(rest >= 0 && Math.abs(rest - (all ? (minor * left) / all : 0)) < 1.001, `${taxes}: ${minor} is ${rest} of ${left} of ${all}`);
-    }
-  }));
+  assert.deepEqual(shared, [
+    ["VAT15", -500],
+    ["VAT0", -500],
+    ["", -100],
+  ]);
+  fc.assert(
+    fc.property(baskets, (some) => {
+      const before = new Map(); // what each set of taxes costs without the discount on all
+      const after = new Map();
+      const add = (sums, { taxes, minor }) => sums.set(taxes.join(), (sums.get(taxes.join()) ?? 0) + minor);
+      for (const line of soldLines({ ...some, off: null }, WORDS)) add(before, line);
+      for (const line of soldLines(some, WORDS)) add(after, line);
+      const [all, left] = [{ ...some, off: null }, some].map(sumOf);
+      for (const [taxes, minor] of before) {
+        const rest = after.get(taxes);
+        assert.ok(
+          rest >= 0 && Math.abs(rest - (all ? (minor * left) / all : 0)) < 1.001,
+          `${taxes}: ${minor} is ${rest} of ${left} of ${all}`,
+        );
+      }
+    }),
+  );
 });
 
 test("The same item at the same price is one line, and nothing left takes the line away", () => {
   let basket = [a("x", 100), a("x", 100), a("x", 90), a("x", 100, { quantity: "0.350" })].reduce(withItem, EMPTY);
-  assert.deepEqual(basket.lines.map((line) => line.quantity), ["2.35", "1"]);
+  assert.deepEqual(
+    basket.lines.map((line) => line.quantity),
+    ["2.35", "1"],
+  );
   basket = withMore(withMore(withMore(basket, 0, "-1"), 0, "-1"), 0, "-1");
-  assert.deepEqual(basket.lines.map((line) => line.price), [90]);
+  assert.deepEqual(
+    basket.lines.map((line) => line.price),
+    [90],
+  );
 });
 
 test("A discount on all stays as long as there is a line, and goes with the last one", () => {
@@ -94,7 +174,10 @@ test("A description is cut between its characters, without what is no text", () 
 });
 
 test("No more is sold than the service takes", () => {
-  const many = { ...EMPTY, lines: Array.from({ length: 50 }, (_, number) => a(`${number}`, 100, { off: { minor: 1 } })) };
+  const many = {
+    ...EMPTY,
+    lines: Array.from({ length: 50 }, (_, number) => a(`${number}`, 100, { off: { minor: 1 } })),
+  };
 
   assert.ok(fits(many));
   assert.ok(!fits({ ...many, figures: "5" }));
@@ -106,15 +189,29 @@ test("No more is sold than the service takes", () => {
 
 test("Items are found by words, codes and barcodes", () => {
   const items = [
-    { Code: "1", Title: "Crème brûlée", Price: "38.00", Group: "Desserts", Barcode: "036000291452" }, { Code: "2", Title: "Tea", Price: null },
-    { Code: "3", Title: "Old", Price: "1", Active: false }, { Code: "4", Title: "Fine", Price: "1.234" },
+    { Code: "1", Title: "Crème brûlée", Price: "38.00", Group: "Desserts", Barcode: "036000291452" },
+    { Code: "2", Title: "Tea", Price: null },
+    { Code: "3", Title: "Old", Price: "1", Active: false },
+    { Code: "4", Title: "Fine", Price: "1.234" },
   ];
   const found = sellable(items, 2);
 
-  assert.deepEqual(found.map((item) => item.Code), ["1", "2"]);
-  assert.deepEqual(matching(found, "brulee DESS").map((item) => item.Code), ["1"]);
+  assert.deepEqual(
+    found.map((item) => item.Code),
+    ["1", "2"],
+  );
+  assert.deepEqual(
+    matching(found, "brulee DESS").map((item) => item.Code),
+    ["1"],
+  );
   assert.equal(scanned(found, "0036000291452").Code, "1");
   assert.equal(scanned(found, "2").Code, "2");
   assert.equal(scanned(found, "3"), undefined);
-  assert.deepEqual(byGroup(found).map(([name, held]) => [name, held.length]), [["", 1], ["Desserts", 1]]);
+  assert.deepEqual(
+    byGroup(found).map(([name, held]) => [name, held.length]),
+    [
+      ["", 1],
+      ["Desserts", 1],
+    ],
+  );
 });

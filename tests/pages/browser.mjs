@@ -3,24 +3,49 @@
 import { START } from "./device.mjs";
 import { Clock, Patience, modules, storageOf, timeOf } from "./page.mjs";
 
-const { Element, HTMLAnchorElement, HTMLCanvasElement, HTMLElement, HTMLFormElement, PropertySymbol, Window } = await import(`${process.env.TILL_TOOLS}/happy-dom/lib/index.js`);
-const windows = Object.fromEntries(["shop", "till"].map((page) => [page, new Window({ url: `https://pay.example/${page}`, settings: { errorCapture: "disabled" } })]));
+const { Element, HTMLAnchorElement, HTMLCanvasElement, HTMLElement, HTMLFormElement, PropertySymbol, Window } =
+  await import(`${process.env.TILL_TOOLS}/happy-dom/lib/index.js`);
+const windows = Object.fromEntries(
+  ["shop", "till"].map((page) => [
+    page,
+    new Window({ url: `https://pay.example/${page}`, settings: { errorCapture: "disabled" } }),
+  ]),
+);
 const tabs = new WeakMap(); // by the page's document
-const soon = () => new Promise((done) => { setImmediate(done); });
+const soon = () =>
+  new Promise((done) => {
+    setImmediate(done);
+  });
 
 Object.defineProperties(Element.prototype, {
-  isDisabled: { get() { return Boolean(this.closest("[disabled], fieldset[disabled] *")); } },
-  isHidden: { get() { return Boolean(this.closest("[hidden], details:not([open]) > :not(summary)")); } },
-  label: { get() { return (this.getAttribute("aria-label") ?? this.textContent).replace(/\s+/g, " ").trim(); } }, // its name to people
+  isDisabled: {
+    get() {
+      return Boolean(this.closest("[disabled], fieldset[disabled] *"));
+    },
+  },
+  isHidden: {
+    get() {
+      return Boolean(this.closest("[hidden], details:not([open]) > :not(summary)"));
+    },
+  },
+  label: {
+    get() {
+      return (this.getAttribute("aria-label") ?? this.textContent).replace(/\s+/g, " ").trim();
+    },
+  }, // its name to people
 });
-Object.assign(HTMLCanvasElement.prototype, { getContext: () => ({ fillRect() {}, beginPath() {}, moveTo() {}, lineTo() {}, stroke() {}, drawImage() {} }) });
+Object.assign(HTMLCanvasElement.prototype, {
+  getContext: () => ({ fillRect() {}, beginPath() {}, moveTo() {}, lineTo() {}, stroke() {}, drawImage() {} }),
+});
 // What a browser does at a link and at a form, in the tab.
 HTMLAnchorElement.prototype.dispatchEvent = function dispatch(event) {
   const isGoing = HTMLElement.prototype.dispatchEvent.call(this, event);
   if (isGoing && event.type === "click" && event.eventPhase === 0) tabs.get(this.ownerDocument).follow(this);
   return isGoing;
 };
-HTMLFormElement.prototype.requestSubmit = function submit() { tabs.get(this.ownerDocument).submit(this); };
+HTMLFormElement.prototype.requestSubmit = function submit() {
+  tabs.get(this.ownerDocument).submit(this);
+};
 
 // A tab of the browser with a page, and its storages. `answer` is the service: it returns {status, body, retryAfter} for {method, path, body,
 // key, token}, or null for a request whose answer is lost.
@@ -41,27 +66,68 @@ export class Tab {
     this.entries = [{ hash: this.hash, state: null }];
     const { root } = this.document;
     const isOver = () => this.document.root !== root;
-    const owner = { get isOver() { return isOver(); } };
+    const owner = {
+      get isOver() {
+        return isOver();
+      },
+    };
     const listen = (name, act, options) => root.addEventListener(name, act, options?.capture);
     const globals = {
-      document: this.document, location: this.#location(), history: this.#history(), addEventListener: listen, removeEventListener: (name, act) => root.removeEventListener(name, act),
-      navigator: { onLine: true, languages: ["en"], clipboard: { writeText: async (text) => { this.copied = text; } }, locks: { request: async (_, options, act = options) => act({}) }, ...this.given.navigator },
-      matchMedia: () => ({ matches: Boolean(this.given.isInstalled) }), fetch: (url, options) => this.#fetch(url, options), localStorage: storageOf(this.local, owner), sessionStorage: storageOf(this.session, owner),
+      document: this.document,
+      location: this.#location(),
+      history: this.#history(),
+      addEventListener: listen,
+      removeEventListener: (name, act) => root.removeEventListener(name, act),
+      navigator: {
+        onLine: true,
+        languages: ["en"],
+        clipboard: {
+          writeText: async (text) => {
+            this.copied = text;
+          },
+        },
+        locks: { request: async (_, options, act = options) => act({}) },
+        ...this.given.navigator,
+      },
+      matchMedia: () => ({ matches: Boolean(this.given.isInstalled) }),
+      fetch: (url, options) => this.#fetch(url, options),
+      localStorage: storageOf(this.local, owner),
+      sessionStorage: storageOf(this.session, owner),
       crypto: { randomUUID: () => this.#drawn(), getRandomValues: (bytes) => bytes.fill(this.draw()) },
-      ...timeOf(this.clock, owner, () => START + this.clock.now + this.skew), AbortController: Patience, scrollTo() {}, scrollY: 0, FormData: window.FormData, ResizeObserver: window.ResizeObserver, MutationObserver: window.MutationObserver,
-      print: () => this.left.push("the printer"), open: (url) => this.left.push(url), isSecureContext: !this.given.isInsecure, getSelection: () => this.document.getSelection(), Event: window.Event,
-      globalThis: { indexedDB: this.given.indexedDB }, requestAnimationFrame: undefined, cancelAnimationFrame: undefined,
+      ...timeOf(this.clock, owner, () => START + this.clock.now + this.skew),
+      AbortController: Patience,
+      scrollTo() {},
+      scrollY: 0,
+      FormData: window.FormData,
+      ResizeObserver: window.ResizeObserver,
+      MutationObserver: window.MutationObserver,
+      print: () => this.left.push("the printer"),
+      open: (url) => this.left.push(url),
+      isSecureContext: !this.given.isInsecure,
+      getSelection: () => this.document.getSelection(),
+      Event: window.Event,
+      globalThis: { indexedDB: this.given.indexedDB },
+      requestAnimationFrame: undefined,
+      cancelAnimationFrame: undefined,
     };
     this.load = modules(globals);
-    Object.assign(this.load("libraries/preact.mjs").options, { requestAnimationFrame() {}, debounceRendering: queueMicrotask });
+    Object.assign(this.load("libraries/preact.mjs").options, {
+      requestAnimationFrame() {},
+      debounceRendering: queueMicrotask,
+    });
     this.load(`${this.page}/main.js`);
   }
 
   #draws = 0;
 
-  draw() { this.#draws += 1; return this.#draws % 256; }
+  draw() {
+    this.#draws += 1;
+    return this.#draws % 256;
+  }
 
-  #drawn() { return `00000000-0000-4000-8000-${String(this.draw()).padStart(12, "0")}`; }
+  #drawn() {
+    return `00000000-0000-4000-8000-${String(this.draw()).padStart(12, "0")}`;
+  }
 
   #document() {
     windows[this.page][PropertySymbol.mutationObservers] = []; // they would keep the documents of earlier pages
@@ -81,14 +147,32 @@ export class Tab {
       this.#moved();
     };
     const { entries } = this;
-    return { get hash() { return entries.at(-1).hash; }, set hash(address) { if (address !== entries.at(-1).hash) go(address); }, replace: (address) => go(address, true), assign: (url) => this.left.push(url), reload: () => this.open() };
+    return {
+      get hash() {
+        return entries.at(-1).hash;
+      },
+      set hash(address) {
+        if (address !== entries.at(-1).hash) go(address);
+      },
+      replace: (address) => go(address, true),
+      assign: (url) => this.left.push(url),
+      reload: () => this.open(),
+    };
   }
 
   #history() {
     const { entries } = this;
     return {
-      get state() { return entries.at(-1).state; }, replaceState: (state) => { entries.at(-1).state = state; },
-      back: () => this.#moved(() => { if (entries.length > 1) entries.pop(); }),
+      get state() {
+        return entries.at(-1).state;
+      },
+      replaceState: (state) => {
+        entries.at(-1).state = state;
+      },
+      back: () =>
+        this.#moved(() => {
+          if (entries.length > 1) entries.pop();
+        }),
     };
   }
 
@@ -109,12 +193,22 @@ export class Tab {
     const found = await this.answer(request);
     if (signal.aborted || !found) throw new TypeError("Failed to fetch");
     const { status = 200, retryAfter, ...fields } = found;
-    return { status, text: async () => JSON.stringify({ ErrorCode: 0, ...fields }), headers: new Map([["Retry-After", retryAfter ?? null], ["Date", new Date(START + this.clock.now).toUTCString()]]) };
+    return {
+      status,
+      text: async () => JSON.stringify({ ErrorCode: 0, ...fields }),
+      headers: new Map([
+        ["Retry-After", retryAfter ?? null],
+        ["Date", new Date(START + this.clock.now).toUTCString()],
+      ]),
+    };
   }
 
   // Let an event happen at an element, and with it what a browser does then.
   fire(target, type, fields = {}) {
-    const event = new windows[this.page][type === "click" ? "MouseEvent" : "Event"](type, { bubbles: true, cancelable: true });
+    const event = new windows[this.page][type === "click" ? "MouseEvent" : "Event"](type, {
+      bubbles: true,
+      cancelable: true,
+    });
     const known = Object.entries({ button: 0, detail: 1, timeStamp: this.clock.now, ...fields });
     Object.defineProperties(event, Object.fromEntries(known.map(([name, value]) => [name, { value }])));
     return target.dispatchEvent(event);
@@ -150,19 +244,29 @@ export class Tab {
     return this.settle();
   }
 
-  pass(seconds) { return this.clock.pass(seconds * 1000, this.settle); }
+  pass(seconds) {
+    return this.clock.pass(seconds * 1000, this.settle);
+  }
 
-  all(selector) { return [...this.document.root.querySelectorAll(selector)]; }
+  all(selector) {
+    return [...this.document.root.querySelectorAll(selector)];
+  }
 
-  get text() { return this.document.body.textContent.replace(/\s+/g, " "); }
+  get text() {
+    return this.document.body.textContent.replace(/\s+/g, " ");
+  }
 
   // What the page offers to press, within an element.
   offered(place = this.document.body) {
-    return [...place.querySelectorAll("button, a[class=\"button\"]")].filter((one) => !one.isHidden && !one.isDisabled).map((one) => one.label);
+    return [...place.querySelectorAll('button, a[class="button"]')]
+      .filter((one) => !one.isHidden && !one.isDisabled)
+      .map((one) => one.label);
   }
 
   button(label) {
-    const found = this.all("button, a, summary").filter((one) => one.label === label && !one.isHidden && !one.isDisabled).at(-1);
+    const found = this.all("button, a, summary")
+      .filter((one) => one.label === label && !one.isHidden && !one.isDisabled)
+      .at(-1);
     if (!found) throw new Error(`There is no ${label} among ${this.offered().join(", ")}`);
     return found;
   }

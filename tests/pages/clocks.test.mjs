@@ -10,7 +10,10 @@ const SKEWS_H = [0, -30, 3]; // hours by which a clock is wrong
 const dayOf = (tab, gmt) => new Date(START + tab.clock.now + gmt * HOUR_MS).toISOString().slice(0, 10);
 
 // The day that Today asks for.
-const askedDay = (tab) => tab.sent.findLast(({ path, body }) => path === "report/takings" && body.By === "hour" && body.Period.From > "2026-11-20").body.Period.From;
+const askedDay = (tab) =>
+  tab.sent.findLast(
+    ({ path, body }) => path === "report/takings" && body.By === "hour" && body.Period.From > "2026-11-20",
+  ).body.Period.From;
 
 async function choose(tab, merchant) {
   tab.go("#/merchant");
@@ -34,10 +37,17 @@ async function signInAgain(tab, end = () => tab.shop.tokens.clear()) {
 
 // The steps of a person, and the zone of the merchant that is then shown.
 const STEPS = {
-  "chooses Asia": [(tab) => choose(tab, 13), 13], "chooses Hawaii": [(tab) => choose(tab, 100), -10], "loads again": [reload], "signs in again": [signInAgain], looks: [() => {}],
+  "chooses Asia": [(tab) => choose(tab, 13), 13],
+  "chooses Hawaii": [(tab) => choose(tab, 100), -10],
+  "loads again": [reload],
+  "signs in again": [signInAgain],
+  looks: [() => {}],
 };
 const ZONES = { 13: 13, 100: -10 };
-const PEOPLE = ({ path }) => ({ PosList: [{ ...OWNERS_TILL, ID: Number(path.split("/")[1]) }], PosCounters: { PageCount: 1 } });
+const PEOPLE = ({ path }) => ({
+  PosList: [{ ...OWNERS_TILL, ID: Number(path.split("/")[1]) }],
+  PosCounters: { PageCount: 1 },
+});
 
 async function lookAtToday(tab) {
   for (const view of ["#/days", "#/today"]) {
@@ -94,10 +104,22 @@ test("A view of the shop that is open at midnight goes on with the next day", as
 
 test("The days of the till are the merchant's by the service's clock, however wrong the device's is", async () => {
   for (const hours of SKEWS_H) {
-    for (const [isOnline, passed] of [[true, 0], [true, 11], [false, 0], [false, 11]]) {
+    for (const [isOnline, passed] of [
+      [true, 0],
+      [true, 11],
+      [false, 0],
+      [false, 11],
+    ]) {
       const skew = hours * HOUR_MS;
       const sold = aSale({ state: "paid", takenAt: START - 60_000 });
-      const tab = await aTill({ sales: [sold], skew, isOnline, facts: { offset: -skew }, hash: "#/sales", answers: { "payment/listHistoryEx": listed({ ...PAYMENT, CountRvs: 2 }) } });
+      const tab = await aTill({
+        sales: [sold],
+        skew,
+        isOnline,
+        facts: { offset: -skew },
+        hash: "#/sales",
+        answers: { "payment/listHistoryEx": listed({ ...PAYMENT, CountRvs: 2 }) },
+      });
       await tab.sleep(passed);
       if (isOnline && passed) await tab.load("till/till.js").signIn(CASHIER.Email, "x");
       tab.go("#/sell");
@@ -105,9 +127,17 @@ test("The days of the till are the merchant's by the service's clock, however wr
       tab.go("#/sales");
       await tab.pass(1);
       const field = () => tab.document.getElementById("day");
-      assert.deepEqual([field().value, field().getAttribute("max")], [dayOf(tab, 2), dayOf(tab, 2)], `${hours} h wrong, online: ${isOnline}, after ${passed} h`);
+      assert.deepEqual(
+        [field().value, field().getAttribute("max")],
+        [dayOf(tab, 2), dayOf(tab, 2)],
+        `${hours} h wrong, online: ${isOnline}, after ${passed} h`,
+      );
       if (!isOnline) assert.equal(tab.all("[data-sale-id]").length, passed ? 0 : 1);
-      if (isOnline) assert.equal(tab.sent.findLast(({ body }) => body?.ListBasicModel?.InvoiceOriginal).body.Period.To, dayOf(tab, 2)); // of the returns of a payment
+      if (isOnline)
+        assert.equal(
+          tab.sent.findLast(({ body }) => body?.ListBasicModel?.InvoiceOriginal).body.Period.To,
+          dayOf(tab, 2),
+        ); // of the returns of a payment
       tab.go("#/day");
       await tab.pass(1);
       assert.equal(field().value, dayOf(tab, 2));
@@ -117,13 +147,24 @@ test("The days of the till are the merchant's by the service's clock, however wr
 });
 
 // Minutes since the sale, hours by which the clock is wrong, and whether the sale can be returned and is still told.
-const AGES = [[14, 3, false, true], [14, -30, false, true], [16, -30, false, false], [23.9 * 60, 3, false, false], [24.1 * 60, -30, true, false]];
+const AGES = [
+  [14, 3, false, true],
+  [14, -30, false, true],
+  [16, -30, false, false],
+  [23.9 * 60, 3, false, false],
+  [24.1 * 60, -30, true, false],
+];
 
 test("A sale can be returned a day after it was taken, and its end is told for 15 minutes, by the service's clock", async () => {
   for (const [minutes, hours, isReturned, isTold] of AGES) {
     const skew = hours * HOUR_MS;
     const sales = [aSale({ state: "paid", takenAt: START - minutes * 60_000 })];
-    const usual = { skew, sales, facts: { offset: -skew }, answers: { "payment/listHistoryEx": { status: 500, ErrorCode: 901 } } };
+    const usual = {
+      skew,
+      sales,
+      facts: { offset: -skew },
+      answers: { "payment/listHistoryEx": { status: 500, ErrorCode: 901 } },
+    };
     const told = await aTill({ ...usual, isTold: true });
     assert.equal(told.offered().includes("New sale"), isTold, `${hours} h wrong, ${minutes} minutes ago`);
     const tab = await aTill({ ...usual, hash: `#/sales?search=${sales[0].number}` });
@@ -148,15 +189,29 @@ test("After a result the keyboard waits a moment, and the page half a minute for
 });
 
 test("The till reads its account and prices again when somebody looks after ten minutes, or after the clock was set, and no sooner", async () => {
-  const reads = (tab) => tab.sent.filter(({ path }) => ["merchant/pos/ID", "merchant/pricelist"].includes(kindOf(path))).length;
-  for (const [minutes, isRead, event] of [[9, false, "focus"], [11, true, "visibilitychange"], [-11, true, "pageshow"], [-300, true, "focus"], [300, true, "online"], [-3, false, "visibilitychange"]]) {
-    const look = async (one) => { one.fire(one.document.root, event); await one.pass(1); };
+  const reads = (tab) =>
+    tab.sent.filter(({ path }) => ["merchant/pos/ID", "merchant/pricelist"].includes(kindOf(path))).length;
+  for (const [minutes, isRead, event] of [
+    [9, false, "focus"],
+    [11, true, "visibilitychange"],
+    [-11, true, "pageshow"],
+    [-300, true, "focus"],
+    [300, true, "online"],
+    [-3, false, "visibilitychange"],
+  ]) {
+    const look = async (one) => {
+      one.fire(one.document.root, event);
+      await one.pass(1);
+    };
     const tab = await aTill();
     await tab.pass(1);
     const before = reads(tab);
     tab.skew = minutes * 60_000;
     await look(tab);
-    assert.ok(Math.abs(tab.load("till/till.js").serviceNow() - START - tab.clock.now) < 3_000, "an answer shows the service's clock");
+    assert.ok(
+      Math.abs(tab.load("till/till.js").serviceNow() - START - tab.clock.now) < 3_000,
+      "an answer shows the service's clock",
+    );
     assert.equal(reads(tab) - before, isRead ? 2 : 0, `set by ${minutes} minutes`);
     await look(tab);
     assert.equal(reads(tab) - before, isRead ? 2 : 0, "and once");
@@ -169,9 +224,19 @@ test("The till reads its account and prices again when somebody looks after ten 
 });
 
 test("A time in Retry-After is waited for, and one that has passed is not", async () => {
-  for (const [seconds, sent] of [[3, 3], [60, 1], [-5, 1]]) {
+  for (const [seconds, sent] of [
+    [3, 3],
+    [60, 1],
+    [-5, 1],
+  ]) {
     const shop = new Shop();
-    shop.answers = { "merchant/pos/list": () => ({ status: 503, ErrorCode: 903, retryAfter: new Date(START + shop.elapsed() + seconds * 1000).toUTCString() }) };
+    shop.answers = {
+      "merchant/pos/list": () => ({
+        status: 503,
+        ErrorCode: 903,
+        retryAfter: new Date(START + shop.elapsed() + seconds * 1000).toUTCString(),
+      }),
+    };
     const tab = await aShop({ hash: "#/tills", shop });
     await tab.pass(10);
     assert.equal(tab.sent.filter(({ path }) => path.endsWith("pos/list")).length, sent, `${seconds} s`);

@@ -10,10 +10,23 @@ export const { IDBFactory, IDBKeyRange } = require("fake-indexeddb");
 globalThis.IDBKeyRange = IDBKeyRange;
 const kept = new Map(); // localStorage of the newest device
 export const forget = () => kept.clear();
-globalThis.localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => { kept.set(name, text); } };
+globalThis.localStorage = {
+  getItem: (name) => kept.get(name) ?? null,
+  setItem: (name, text) => {
+    kept.set(name, text);
+  },
+};
 
 export const START = Date.UTC(2026, 10, 23, 12);
-const CODES = { signIn: [401, 105], blocked: [403, 152], busy: [429, 402], inProgress: [409, 301], down: [503, 903], broken: [500, 901], stranger: [404, 207] };
+const CODES = {
+  signIn: [401, 105],
+  blocked: [403, 152],
+  busy: [429, 402],
+  inProgress: [409, 301],
+  down: [503, 903],
+  broken: [500, 901],
+  stranger: [404, 207],
+};
 
 // The service: it takes each ID once, and answers a repeated request with the first result.
 export class Service {
@@ -30,8 +43,12 @@ export class Service {
     if (fault in CODES) return this.#refusal(...CODES[fault]);
     if (!agent) return this.#refusal(...CODES.signIn);
     if (this.blocked.has(agent)) return this.#refusal(...CODES.blocked);
-    if (description === "poison") return this.#noted(id, 400, 202, [{ Type: 1, Property: "BasicTran.Amount", Message: "Too much." }]);
-    if (request.Receipt) return this.#noted(id, 400, 202, [{ Type: 1, Property: "Receipt.Phone", Message: "A telephone number is expected." }]);
+    if (description === "poison")
+      return this.#noted(id, 400, 202, [{ Type: 1, Property: "BasicTran.Amount", Message: "Too much." }]);
+    if (request.Receipt)
+      return this.#noted(id, 400, 202, [
+        { Type: 1, Property: "Receipt.Phone", Message: "A telephone number is expected." },
+      ]);
     if (Paid && Date.parse(`${Paid}Z`) - (request.GMT ?? 0) * 3_600_000 > this.now() + 120_000) {
       return this.#refusal(400, 202, [{ Type: 1, Property: "BasicTran.OfflineTran.Paid", Message: "Too late." }]);
     }
@@ -41,11 +58,23 @@ export class Service {
     if (!known) this.taken.set(id, { agent, content, isDeclined: description === "declined", Paid });
     if (fault === "unknown") return { status: 200, body: { ErrorCode: 310, TransactionID: id } };
     const isDeclined = this.taken.get(id).isDeclined;
-    return { status: 200, body: { ErrorCode: isDeclined ? 1005 : 0, ErrorMessage: isDeclined ? "Do not honour" : null, TransactionID: id, Transaction: { Invoice: "1", CanReturn: true } } };
+    return {
+      status: 200,
+      body: {
+        ErrorCode: isDeclined ? 1005 : 0,
+        ErrorMessage: isDeclined ? "Do not honour" : null,
+        TransactionID: id,
+        Transaction: { Invoice: "1", CanReturn: true },
+      },
+    };
   }
 
   #refusal(status, code, findings = null) {
-    return { status, retryAfter: status === 429 ? 2 : 0, body: { ErrorCode: code, ErrorMessage: "Refused", Validations: findings } };
+    return {
+      status,
+      retryAfter: status === 429 ? 2 : 0,
+      body: { ErrorCode: code, ErrorMessage: "Refused", Validations: findings },
+    };
   }
 
   #noted(id, ...refusal) {
@@ -127,7 +156,12 @@ export class Device {
     this.queue = new Queue({
       store: mortal(store, this.visit, this),
       send: (request, session) => this.send(request, session, this.visit),
-      facts: () => ({ session: this.session, features: this.features, offset: this.offset, isPersistent: this.isPersistent }),
+      facts: () => ({
+        session: this.session,
+        features: this.features,
+        offset: this.offset,
+        isPersistent: this.isPersistent,
+      }),
       now: () => this.now(),
       elapsed: () => this.elapsed,
       newId: () => this.newId(),

@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { Patience, modules } from "./page.mjs";
 import { test } from "./runner.mjs";
 
-const PAYMENT = { ID: "P1", CurrencyID: "ZAR", AmountEff: "12.30", CanReturn: true, InputType: 10, Format: { CurrencyE: 2 } };
+const PAYMENT = {
+  ID: "P1",
+  CurrencyID: "ZAR",
+  AmountEff: "12.30",
+  CanReturn: true,
+  InputType: 10,
+  Format: { CurrencyE: 2 },
+};
 const LOST = null;
 const DONE = { status: 200, body: { ErrorCode: 0, Amount: "12.30", CurrencyID: "ZAR" } };
 const UNKNOWN = { status: 200, body: { ErrorCode: 310 } };
@@ -25,24 +32,60 @@ class Tab {
 
   // Load the page and open the dialog.
   open(payment = PAYMENT) {
-    const storage = { getItem: (name) => this.stored.get(name) ?? null, setItem: (name, text) => this.stored.set(name, text), removeItem: (name) => this.stored.delete(name), clear: () => this.stored.clear() };
+    const storage = {
+      getItem: (name) => this.stored.get(name) ?? null,
+      setItem: (name, text) => this.stored.set(name, text),
+      removeItem: (name) => this.stored.delete(name),
+      clear: () => this.stored.clear(),
+    };
     let drawn = this.sent.length;
     const globals = {
-      navigator: { languages: ["en"] }, document: { documentElement: {}, baseURI: "https://pay.example/app" }, location: { hash: "" }, history: { state: { number: 1 } },
-      addEventListener() {}, localStorage: { getItem: () => null }, sessionStorage: storage, fetch: (...given) => this.fetch(...given),
-      crypto: { getRandomValues: (bytes) => bytes.fill((drawn += 1)) }, setTimeout() {}, clearTimeout() {}, performance, Date, AbortController: Patience, globalThis: {},
+      navigator: { languages: ["en"] },
+      document: { documentElement: {}, baseURI: "https://pay.example/app" },
+      location: { hash: "" },
+      history: { state: { number: 1 } },
+      addEventListener() {},
+      localStorage: { getItem: () => null },
+      sessionStorage: storage,
+      fetch: (...given) => this.fetch(...given),
+      crypto: { getRandomValues: (bytes) => bytes.fill((drawn += 1)) },
+      setTimeout() {},
+      clearTimeout() {},
+      performance,
+      Date,
+      AbortController: Patience,
+      globalThis: {},
     };
     const kept = [];
     let place;
-    const slot = (made) => { place += 1; return (kept[place] ??= made()); };
+    const slot = (made) => {
+      place += 1;
+      return (kept[place] ??= made());
+    };
     const hooks = {
-      html: (strings, ...values) => ({ strings, values }), useRef: (current) => slot(() => ({ current })), useLayoutEffect() {}, useId: () => "id",
-      useState: (first) => { const own = slot(() => ({ value: first })); return [own.value, (value) => { own.value = value; }]; },
+      html: (strings, ...values) => ({ strings, values }),
+      useRef: (current) => slot(() => ({ current })),
+      useLayoutEffect() {},
+      useId: () => "id",
+      useState: (first) => {
+        const own = slot(() => ({ value: first }));
+        return [
+          own.value,
+          (value) => {
+            own.value = value;
+          },
+        ];
+      },
     };
     const load = modules(globals, hooks);
     load("shop/texts.js");
     const { ReturnDialog } = load("kit/giving_back.js");
-    const given = { payment, onClose() {}, onAnswered: () => this.told.push("answered"), onStale: () => this.told.push("stale") };
+    const given = {
+      payment,
+      onClose() {},
+      onAnswered: () => this.told.push("answered"),
+      onStale: () => this.told.push("stale"),
+    };
     this.form = { reason: { value: "" }, amount: { focus() {} } };
     this.render = () => {
       place = -1;
@@ -72,14 +115,23 @@ class Tab {
   }
 }
 
-for (const [name, answer] of [["lost", LOST], ["not known to the service", UNKNOWN], ["still in progress", refusal(409, 301)], ["an outage", refusal(503, 903)], ["a defect", refusal(500, 901)], ["of a proxy", { status: 504, body: { message: "Endpoint request timed out" } }], ["nothing", { status: 504, body: null }]]) {
+for (const [name, answer] of [
+  ["lost", LOST],
+  ["not known to the service", UNKNOWN],
+  ["still in progress", refusal(409, 301)],
+  ["an outage", refusal(503, 903)],
+  ["a defect", refusal(500, 901)],
+  ["of a proxy", { status: 504, body: { message: "Endpoint request timed out" } }],
+  ["nothing", { status: 504, body: null }],
+]) {
   for (const isReloaded of [false, true]) {
     test(`A return whose answer was ${name} is the same return${isReloaded ? " after a reload" : ""}`, async () => {
       const tab = new Tab().open();
       tab.type("2.30");
       tab.form.reason.value = "Broken";
       await tab.press(answer);
-      if (isReloaded || answer === UNKNOWN) tab.open(); // an answer closes the dialog
+      if (isReloaded || answer === UNKNOWN)
+        tab.open(); // an answer closes the dialog
       else tab.type("3.00");
       tab.form.reason.value = "Other";
       await tab.press(refusal(429, 402)); // says nothing about the first
@@ -95,8 +147,15 @@ for (const [name, answer] of [["lost", LOST], ["not known to the service", UNKNO
   }
 }
 
-const DECIDED = [["refused", refusal(400, 202)], ["not tried at the bank", refusal(503, 902)]];
-for (const [name, ...answers] of [...DECIDED, ...DECIDED.map(([name, answer]) => [`lost and then ${name}`, LOST, answer]), ["too many at once", refusal(429, 402)]]) {
+const DECIDED = [
+  ["refused", refusal(400, 202)],
+  ["not tried at the bank", refusal(503, 902)],
+];
+for (const [name, ...answers] of [
+  ...DECIDED,
+  ...DECIDED.map(([name, answer]) => [`lost and then ${name}`, LOST, answer]),
+  ["too many at once", refusal(429, 402)],
+]) {
   test(`After a return that was ${name} another one begins`, async () => {
     const tab = new Tab().open();
     for (const answer of answers) await tab.press(answer);

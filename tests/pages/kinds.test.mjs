@@ -16,16 +16,29 @@ for (const [language, names] of Object.entries(KIND_NAMES)) {
     await tab.press(language === "af" ? "Tea R 25,00" : "Tea R 25.00");
 
     const sold = keys.filter((key) => KINDS[key].isTender);
-    assert.deepEqual(tab.all(".tenders button").map((one) => one.label), sold.map((key) => names[key]));
+    assert.deepEqual(
+      tab.all(".tenders button").map((one) => one.label),
+      sold.map((key) => names[key]),
+    );
   });
 
   test(`The shop filters by each kind and names it, in ${language}`, async () => {
     const payments = keys.map((key) => ({ ...PAYMENT, ID: key, InputType: KINDS[key].inputType }));
-    const tab = await aShop({ hash: "#/payments", answers: { "payment/listHistoryEx": listed(...payments) }, local: inLanguage(language) });
+    const tab = await aShop({
+      hash: "#/payments",
+      answers: { "payment/listHistoryEx": listed(...payments) },
+      local: inLanguage(language),
+    });
 
     const [, ...options] = tab.all("#filter-kind option");
-    assert.deepEqual(options.map((one) => [Number(one.value), one.label]), keys.map((key) => [KINDS[key].inputType, names[key]]));
-    assert.deepEqual(keys.filter((key) => !tab.text.includes(names[key])), []);
+    assert.deepEqual(
+      options.map((one) => [Number(one.value), one.label]),
+      keys.map((key) => [KINDS[key].inputType, names[key]]),
+    );
+    assert.deepEqual(
+      keys.filter((key) => !tab.text.includes(names[key])),
+      [],
+    );
   });
 
   test(`The form of a till has each kind that a feature switches on, in ${language}`, async () => {
@@ -33,8 +46,14 @@ for (const [language, names] of Object.entries(KIND_NAMES)) {
     await tab.press(language === "af" ? "Nuwe kassa" : "New till");
 
     const labels = Object.fromEntries(tab.all("label").map((one) => [one.querySelector("input")?.name, one.label]));
-    assert.deepEqual(taken.map((key) => labels[KINDS[key].feature]), taken.map((key) => names[key]));
+    assert.deepEqual(
+      taken.map((key) => labels[KINDS[key].feature]),
+      taken.map((key) => names[key]),
+    );
     const features = Object.entries(FEATURE_NAMES[language]);
-    assert.deepEqual(features.map(([name]) => labels[name]), features.map(([, text]) => text));
+    assert.deepEqual(
+      features.map(([name]) => labels[name]),
+      features.map(([, text]) => text),
+    );
   });
 }

@@ -3,7 +3,21 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { START } from "./device.mjs";
-import { CASHIER, ITEM, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, Shop, TILL, WEBHOOK, aSale, aShop, aTill, listed } from "./pages.mjs";
+import {
+  CASHIER,
+  ITEM,
+  OWNER,
+  OWNERS_TILL,
+  PAYMENT,
+  SUPPORT,
+  Shop,
+  TILL,
+  WEBHOOK,
+  aSale,
+  aShop,
+  aTill,
+  listed,
+} from "./pages.mjs";
 import { test } from "./runner.mjs";
 import { shownIn, storedIn, take } from "./stories.mjs";
 
@@ -14,24 +28,70 @@ const READS = ["sale", "queue", "newest"]; // of the till's storage
 let step = 0; // the service's facts change with each step
 
 const about = (...facts) => [...facts.filter((one) => one !== undefined), `at ${step}`].join(" ");
-const row = (Day) => ({ Day, AgentID: 3, AgentName: "Till 1", InputType: 10, CurrencyID: "ZAR", Hour: 9, Payments: step, Reversals: 0, Amount: "1.00", AmountReversed: "0.00", Net: `${Number(Day.slice(8))}.0${step}` });
-const DRAWER = { AgentID: 3, AgentName: "Till 1", CurrencyID: "ZAR", Float: "1.00", Cash: "2.00", Expected: "3.00", Counted: null, Difference: null, ReturnedByOthers: "0.00", CountedAt: null };
-const event = (page) => ({ ID: about("E", page), Type: "payment.approved", Timestamp: "2026-11-23T10:00:00.000Z", TransactionID: null, Deliveries: [] });
+const row = (Day) => ({
+  Day,
+  AgentID: 3,
+  AgentName: "Till 1",
+  InputType: 10,
+  CurrencyID: "ZAR",
+  Hour: 9,
+  Payments: step,
+  Reversals: 0,
+  Amount: "1.00",
+  AmountReversed: "0.00",
+  Net: `${Number(Day.slice(8))}.0${step}`,
+});
+const DRAWER = {
+  AgentID: 3,
+  AgentName: "Till 1",
+  CurrencyID: "ZAR",
+  Float: "1.00",
+  Cash: "2.00",
+  Expected: "3.00",
+  Counted: null,
+  Difference: null,
+  ReturnedByOthers: "0.00",
+  CountedAt: null,
+};
+const event = (page) => ({
+  ID: about("E", page),
+  Type: "payment.approved",
+  Timestamp: "2026-11-23T10:00:00.000Z",
+  TransactionID: null,
+  Deliveries: [],
+});
 const idOf = (path) => path.split("?")[0].split("/").at(-1);
 
 // What the service answers says what was asked, and when.
 const ANSWERS = {
   "report/takings": ({ body: { Period } }) => ({ Takings: [row(Period.To)], Taxes: [], ReceiptNumbers: [] }),
   "report/drawer": ({ body: { Day } }) => ({ Drawer: { ...DRAWER, Note: about(Day) } }),
-  "payment/listHistoryEx": ({ body: { Period: { From, To }, ListBasicModel: { AccountID, Search, Page } } }) => {
+  "payment/listHistoryEx": ({
+    body: {
+      Period: { From, To },
+      ListBasicModel: { AccountID, Search, Page },
+    },
+  }) => {
     const found = about(AccountID, From, To, Search, Page);
-    return { ...listed({ ...PAYMENT, ID: `P ${found}`, Description: found }), TransactionsCounters: { ItemCountTtl: 3, PageCount: 3, AmountCvt: "0.00" } };
+    return {
+      ...listed({ ...PAYMENT, ID: `P ${found}`, Description: found }),
+      TransactionsCounters: { ItemCountTtl: 3, PageCount: 3, AmountCvt: "0.00" },
+    };
   },
   "payment/ID": ({ path }) => ({ Transactions: [{ ...PAYMENT, ID: idOf(path), Description: about(idOf(path)) }] }),
   "payment/receipt/ID": ({ path }) => ({ Receipt: { Subject: "Receipt", Html: "<p>", Text: about(idOf(path)) } }),
-  "merchant/pos/list": ({ path }) => ({ PosList: [{ ...OWNERS_TILL, ID: Number(path.split("/")[1]) }, { ...TILL, Name: about("Till") }], PosCounters: { PageCount: 1 } }),
+  "merchant/pos/list": ({ path }) => ({
+    PosList: [
+      { ...OWNERS_TILL, ID: Number(path.split("/")[1]) },
+      { ...TILL, Name: about("Till") },
+    ],
+    PosCounters: { PageCount: 1 },
+  }),
   "merchant/webhook/list": () => ({ Webhooks: [{ ...WEBHOOK, Url: about("https://") }] }),
-  "merchant/event/list": ({ body: { Page } }) => ({ Events: [event(Page)], EventsCounters: { ItemCountPage: 20, Pagesize: 20 } }),
+  "merchant/event/list": ({ body: { Page } }) => ({
+    Events: [event(Page)],
+    EventsCounters: { ItemCountPage: 20, Pagesize: 20 },
+  }),
 };
 
 // The post between a page, its service and its storage: it can hold what comes back.
@@ -59,7 +119,11 @@ class Post {
   }
 
   #bring(answer) {
-    return this.isHolding ? new Promise((come) => { this.#held.push(() => come(answer)); }) : answer;
+    return this.isHolding
+      ? new Promise((come) => {
+          this.#held.push(() => come(answer));
+        })
+      : answer;
   }
 
   // The newest comes first, and all that follows from it comes before the next one.
@@ -93,83 +157,239 @@ async function ended({ open, way = [], steps, seconds = PATIENCE_S, isStill, onl
   return { lines: shownIn(tab.document.body), address: [view, id, query], left: tab.left, stored };
 }
 
-const at = (hash, { answers, ...rest } = {}) => () => aShop({ hash, answers: { ...ANSWERS, ...answers }, ...rest });
-const till = (hash, { answers, ...rest } = {}) => () => aTill({ hash, shop: new Shop(), answers: { ...ANSWERS, ...answers }, ...rest });
-const submit = (tab) => tab.click([...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1));
-const among = (place, label) => (tab) => tab.click(tab.all(`${place} button, ${place} a`).find((one) => one.label.startsWith(label)));
+const at =
+  (hash, { answers, ...rest } = {}) =>
+  () =>
+    aShop({ hash, answers: { ...ANSWERS, ...answers }, ...rest });
+const till =
+  (hash, { answers, ...rest } = {}) =>
+  () =>
+    aTill({ hash, shop: new Shop(), answers: { ...ANSWERS, ...answers }, ...rest });
+const submit = (tab) =>
+  tab.click(
+    [...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1),
+  );
+const among = (place, label) => (tab) =>
+  tab.click(tab.all(`${place} button, ${place} a`).find((one) => one.label.startsWith(label)));
 const escape = (tab) => tab.fire(tab.all("dialog").at(-1), "cancel");
-const offline = (tab) => { tab.isOffline = true; tab.fire(tab.document.root, "offline"); };
-const online = (tab) => { tab.isOffline = false; tab.fire(tab.document.root, "online"); };
-const noSession = (tab) => { tab.shop.tokens.clear(); tab.shop.answers = {}; };
-const signIn = ({ Email }) => async (tab) => {
-  await tab.fill({ email: Email, password: "x" });
-  tab.fire(tab.all("form").findLast((one) => one.querySelector("[type=password]")), "submit");
+const offline = (tab) => {
+  tab.isOffline = true;
+  tab.fire(tab.document.root, "offline");
 };
+const online = (tab) => {
+  tab.isOffline = false;
+  tab.fire(tab.document.root, "online");
+};
+const noSession = (tab) => {
+  tab.shop.tokens.clear();
+  tab.shop.answers = {};
+};
+const signIn =
+  ({ Email }) =>
+  async (tab) => {
+    await tab.fill({ email: Email, password: "x" });
+    tab.fire(
+      tab.all("form").findLast((one) => one.querySelector("[type=password]")),
+      "submit",
+    );
+  };
 
 const merchantOf = (id) => ({ ClientID: id, CurrencyID: "ZAR", AccountID: id, Name: `Shop of ${id}` });
 const support = (hash, rest) => async () => {
   const shop = new Shop();
   shop.zones = { 13: 13, 100: -10 };
-  return at(hash, { me: SUPPORT, shop, session: { fields: { merchant: merchantOf(13) } }, local: new Map([["merchants.90", JSON.stringify([13, 100].map((ClientID) => ({ ClientID, Name: `Shop of ${ClientID}` })))]]), ...rest })();
+  return at(hash, {
+    me: SUPPORT,
+    shop,
+    session: { fields: { merchant: merchantOf(13) } },
+    local: new Map([
+      ["merchants.90", JSON.stringify([13, 100].map((ClientID) => ({ ClientID, Name: `Shop of ${ClientID}` })))],
+    ]),
+    ...rest,
+  })();
 };
 const GUID = "00000000-0000-4000-8000-00000000AAAA";
 const ofAnother = { "payment/ID": { Transactions: [{ ...PAYMENT, ClientID: 100 }] } };
-const reload = (tab) => { tab.hash = tab.entries.at(-1).hash; tab.open(); };
+const reload = (tab) => {
+  tab.hash = tab.entries.at(-1).hash;
+  tab.open();
+};
 
 const PAID = aSale({ state: "paid", canReturn: true, invoice: "261123.3.9", isShownPaid: true, answeredAt: START });
-const OLDER = aSale({ ...PAID, id: GUID.replace("AAAA", "AAAB"), counter: 2, number: "TEST2-000002", takenAt: PAID.takenAt - 3 * 86_400_000, draft: { ...PAID.draft, description: "Milk" } });
+const OLDER = aSale({
+  ...PAID,
+  id: GUID.replace("AAAA", "AAAB"),
+  counter: 2,
+  number: "TEST2-000002",
+  takenAt: PAID.takenAt - 3 * 86_400_000,
+  draft: { ...PAID.draft, description: "Milk" },
+});
 const KEPT = { sales: [PAID, OLDER], isOnline: false };
 const CARDS = {
-  "merchant/pos/ID": { Pos: { ...TILL, MobileSettings: { Features: { AcceptCash: true }, AllowLinkedCardsEffective: true }, CurrencyID: "ZAR" } },
-  "payment/GetLinkedCards": () => ({ LinkedCards: [{ ID: "C1", AccountID: 3, Alias: about("Card"), PaymentType: "VISA", PANEnding: "1111" }] }),
+  "merchant/pos/ID": {
+    Pos: {
+      ...TILL,
+      MobileSettings: { Features: { AcceptCash: true }, AllowLinkedCardsEffective: true },
+      CurrencyID: "ZAR",
+    },
+  },
+  "payment/GetLinkedCards": () => ({
+    LinkedCards: [{ ID: "C1", AccountID: 3, Alias: about("Card"), PaymentType: "VISA", PANEnding: "1111" }],
+  }),
 };
 
 const PARKED = aSale({ state: "parked", queued: 1, reason: { code: 202 } });
 const WAITING = aSale({ state: "waiting", queued: 1, request: { BasicTran: { ID: aSale().id } } });
-const SENT = { "payment/submit": async ({ body }) => { await new Promise(setImmediate); step += 1; return { TransactionID: body.BasicTran.ID, Transaction: { Invoice: "1" } }; } };
+const SENT = {
+  "payment/submit": async ({ body }) => {
+    await new Promise(setImmediate);
+    step += 1;
+    return { TransactionID: body.BasicTran.ID, Transaction: { Invoice: "1" } };
+  },
+};
 // What is stored of a sale changes, and the views hear of it.
-const stored = (changes) => [(tab) => { tab.load("till/till.js").change(PAID.id, changes); }, 0.3];
-const broken = (isBroken) => (tab) => { tab.post.isBroken = isBroken; };
-const lost = (tab) => { tab.shop.answers["user/me"] = null; tab.load("till/till.js").ask("GET", "user/me"); };
+const stored = (changes) => [
+  (tab) => {
+    tab.load("till/till.js").change(PAID.id, changes);
+  },
+  0.3,
+];
+const broken = (isBroken) => (tab) => {
+  tab.post.isBroken = isBroken;
+};
+const lost = (tab) => {
+  tab.shop.answers["user/me"] = null;
+  tab.load("till/till.js").ask("GET", "user/me");
+};
 const look = (tab) => tab.fire(tab.document.root, "focus");
-const refused = (tab) => { tab.shop.answers["user/login/session"] = ({ body }) => (body.Email === OWNER.Email ? { status: 401, ErrorCode: 102, ErrorMessage: "Wrong." } : undefined); };
+const refused = (tab) => {
+  tab.shop.answers["user/login/session"] = ({ body }) =>
+    body.Email === OWNER.Email ? { status: 401, ErrorCode: 102, ErrorMessage: "Wrong." } : undefined;
+};
 
 const EVE = { ...CASHIER, AgentID: 4, ClientID: 8, Name: "Eve", Email: "eve@example.com" };
-const PRICES = { "merchant/pricelist": ({ path }) => ({ PriceList: { Version: step, Items: [{ ...ITEM, Title: path.split("/")[1] }], Taxes: [] } }) };
+const PRICES = {
+  "merchant/pricelist": ({ path }) => ({
+    PriceList: { Version: step, Items: [{ ...ITEM, Title: path.split("/")[1] }], Taxes: [] },
+  }),
+};
 
 const day = (name) => ({ day: `2026-11-${name}` });
 
 // The way to a view, and the steps. `like`: other steps that end alike, for somebody who left before the answer; the service's
 // facts stand still then. `only`: the paths and reads that are held. `seconds` pass at the end.
 const CASES = {
-  "days of a report": { open: at("#/day-report"), steps: ["#/day-report?day=2026-11-20", "#/day-report?day=2026-11-19"] },
-  "weeks": { open: at("#/week"), steps: ["#/week?day=2026-11-20", "#/week?day=2026-11-19"] },
-  "periods": { open: at("#/days"), steps: ["#/days?to=2026-11-20", "#/days?to=2026-11-19"] },
-  "searches of payments": { open: at("#/payments"), steps: ["#/payments?search=a", "#/payments?search=b", "#/payments?page=2"] },
+  "days of a report": {
+    open: at("#/day-report"),
+    steps: ["#/day-report?day=2026-11-20", "#/day-report?day=2026-11-19"],
+  },
+  weeks: { open: at("#/week"), steps: ["#/week?day=2026-11-20", "#/week?day=2026-11-19"] },
+  periods: { open: at("#/days"), steps: ["#/days?to=2026-11-20", "#/days?to=2026-11-19"] },
+  "searches of payments": {
+    open: at("#/payments"),
+    steps: ["#/payments?search=a", "#/payments?search=b", "#/payments?page=2"],
+  },
   "payments, one by one": { open: at("#/payments/P1"), steps: ["#/payments/P2", "#/payments/P1", "#/payments/P3"] },
   "Today that is refreshed": { open: at("#/today"), steps: ["Refresh", "Refresh"] },
   "Today that is left": { open: at("#/today"), steps: ["Refresh", "#/days", "#/today"] },
-  "a merchant that is chosen after another one": { open: support("#/merchant"), steps: [among(".recent", "Shop of 13"), "#/merchant", among(".recent", "Shop of 100")] },
-  "a merchant that is chosen while the facts of the one before are asked for": { open: support("#/merchant"), steps: [reload, among(".recent", "Shop of 100")] },
-  "a payment of another merchant that is left": { open: support("#/tills", { answers: ofAnother }), steps: ["#/payments/P1", "#/tills"], like: [null, "#/tills"] },
-  "a payment that is sought, and somebody goes on": { open: support("#/merchant"), steps: [{ payment: GUID }, "Find", "#/tills"], like: [null, null, "#/tills"] },
-  "a payment that is filtered for, and somebody goes on": { open: support("#/payments"), steps: [{ search: GUID }, "Search", "#/tills"], like: [null, null, "#/tills"] },
-  "a choice of a merchant by somebody who is replaced": { open: support("#/merchant"), steps: [among(".recent", "Shop of 100"), "Sign out", signIn(OWNER)], like: [null, "Sign out", signIn(OWNER)] },
-  "a test of a webhook, and another page of events": { open: at("#/webhooks"), steps: ["Send a test", "#/webhooks?page=2"], seconds: 20 },
-  "a test of a webhook that is left": { open: at("#/webhooks?page=2"), steps: ["Send a test", "#/tills"], like: [null, "#/tills"], seconds: 20 },
-  "an export that is cancelled": { open: at("#/payments"), steps: ["Export", submit, "Cancel"], like: ["Export", null, "Cancel"] },
-  "a payment that is returned and left": { open: at("#/payments/P1"), way: ["Return…"], steps: [submit, "#/payments/P2"] },
-  "a price that is changed while the list is saved": { open: at("#/price-list"), way: ["Change Tea", { "price-Price": "26" }], steps: ["Save", null, { "price-Price": "27" }], like: ["Save", "Change Tea", { "price-Price": "27" }] },
+  "a merchant that is chosen after another one": {
+    open: support("#/merchant"),
+    steps: [among(".recent", "Shop of 13"), "#/merchant", among(".recent", "Shop of 100")],
+  },
+  "a merchant that is chosen while the facts of the one before are asked for": {
+    open: support("#/merchant"),
+    steps: [reload, among(".recent", "Shop of 100")],
+  },
+  "a payment of another merchant that is left": {
+    open: support("#/tills", { answers: ofAnother }),
+    steps: ["#/payments/P1", "#/tills"],
+    like: [null, "#/tills"],
+  },
+  "a payment that is sought, and somebody goes on": {
+    open: support("#/merchant"),
+    steps: [{ payment: GUID }, "Find", "#/tills"],
+    like: [null, null, "#/tills"],
+  },
+  "a payment that is filtered for, and somebody goes on": {
+    open: support("#/payments"),
+    steps: [{ search: GUID }, "Search", "#/tills"],
+    like: [null, null, "#/tills"],
+  },
+  "a choice of a merchant by somebody who is replaced": {
+    open: support("#/merchant"),
+    steps: [among(".recent", "Shop of 100"), "Sign out", signIn(OWNER)],
+    like: [null, "Sign out", signIn(OWNER)],
+  },
+  "a test of a webhook, and another page of events": {
+    open: at("#/webhooks"),
+    steps: ["Send a test", "#/webhooks?page=2"],
+    seconds: 20,
+  },
+  "a test of a webhook that is left": {
+    open: at("#/webhooks?page=2"),
+    steps: ["Send a test", "#/tills"],
+    like: [null, "#/tills"],
+    seconds: 20,
+  },
+  "an export that is cancelled": {
+    open: at("#/payments"),
+    steps: ["Export", submit, "Cancel"],
+    like: ["Export", null, "Cancel"],
+  },
+  "a payment that is returned and left": {
+    open: at("#/payments/P1"),
+    way: ["Return…"],
+    steps: [submit, "#/payments/P2"],
+  },
+  "a price that is changed while the list is saved": {
+    open: at("#/price-list"),
+    way: ["Change Tea", { "price-Price": "26" }],
+    steps: ["Save", null, { "price-Price": "27" }],
+    like: ["Save", "Change Tea", { "price-Price": "27" }],
+  },
   "the facts of a person who is replaced": { open: at("#/today"), steps: [reload, "Sign out", signIn(CASHIER)] },
-  "a sign-in that is given up and then refused": { open: at("#/today"), way: [noSession, refused, "Refresh"], steps: [signIn(OWNER), "Sign out", signIn(CASHIER)], like: [null, "Sign out", signIn(CASHIER)] },
-  "a sign-in that is given up": { open: at("#/today"), way: [noSession, "Refresh"], steps: [signIn(OWNER), "Sign out", signIn(CASHIER)], like: [null, "Sign out", signIn(CASHIER)] },
-  ...Object.fromEntries([["Change", [{ Name: "Front" }], submit], ["New password", [{ password: "12345678" }], submit], ["Block", [], among("dialog", "Block")], ["Devices", [], among("dialog", "Sign out everywhere")]].map(([name, typed, send]) => [
-    `a dialog of a till that is closed, and the next one: ${name}`,
-    { open: at("#/tills"), way: [among("[data-id='3']", name), ...typed], steps: [send, escape, among("[data-id='7']", "New secret key")], like: [null, escape, among("[data-id='7']", "New secret key")] },
-  ])),
-  ...Object.fromEntries([["Change", submit], ["Switch off", among("dialog", "Switch off")]].map(([name, send]) => [
-    `a dialog of a webhook that is closed, and the next one: ${name}`, { open: at("#/webhooks"), way: [among(".webhook", name)], steps: [send, escape, among(".webhook", "New secret")], like: [null, escape, among(".webhook", "New secret")] },
-  ])),
+  "a sign-in that is given up and then refused": {
+    open: at("#/today"),
+    way: [noSession, refused, "Refresh"],
+    steps: [signIn(OWNER), "Sign out", signIn(CASHIER)],
+    like: [null, "Sign out", signIn(CASHIER)],
+  },
+  "a sign-in that is given up": {
+    open: at("#/today"),
+    way: [noSession, "Refresh"],
+    steps: [signIn(OWNER), "Sign out", signIn(CASHIER)],
+    like: [null, "Sign out", signIn(CASHIER)],
+  },
+  ...Object.fromEntries(
+    [
+      ["Change", [{ Name: "Front" }], submit],
+      ["New password", [{ password: "12345678" }], submit],
+      ["Block", [], among("dialog", "Block")],
+      ["Devices", [], among("dialog", "Sign out everywhere")],
+    ].map(([name, typed, send]) => [
+      `a dialog of a till that is closed, and the next one: ${name}`,
+      {
+        open: at("#/tills"),
+        way: [among("[data-id='3']", name), ...typed],
+        steps: [send, escape, among("[data-id='7']", "New secret key")],
+        like: [null, escape, among("[data-id='7']", "New secret key")],
+      },
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      ["Change", submit],
+      ["Switch off", among("dialog", "Switch off")],
+    ].map(([name, send]) => [
+      `a dialog of a webhook that is closed, and the next one: ${name}`,
+      {
+        open: at("#/webhooks"),
+        way: [among(".webhook", name)],
+        steps: [send, escape, among(".webhook", "New secret")],
+        like: [null, escape, among(".webhook", "New secret")],
+      },
+    ]),
+  ),
 
   "the sales of two days": { open: till("#/sales"), steps: [day(20), day(19)] },
   "a further page of sales, and another day": { open: till("#/sales"), steps: ["Show more", day(20)] },
@@ -178,20 +398,71 @@ const CASES = {
   "a search that is typed before the view is left": { open: till("#/sales"), steps: [{ search: "tea" }, "#/day"] },
   "a search that is typed twice": { open: till("#/sales"), steps: [{ search: "tea" }, { search: "milk" }] },
   "the sales that a device keeps": { open: till("#/sales", KEPT), steps: [day(20), "#/sales?search=milk", "#/sales"] },
-  "the sales of a device whose storage was broken": { open: till("#/sales", KEPT), steps: [broken(true), day(20), broken(false), "#/sales"] },
-  "a sale that waits, in the list": { open: till("", { sales: [PARKED] }), steps: ["#/sales", ...stored({ number: "TEST2-9" })] },
-  "a sale that waits, in my day": { open: till("", { sales: [PARKED], isOnline: false }), steps: ["#/day", ...stored({ draft: { ...PARKED.draft, minor: 100 } })] },
-  "the counted sales": { open: till("", { sales: [PARKED] }), steps: [...stored({ number: "TEST2-9" }), ...stored({ state: "paid", queued: undefined })] },
-  "the result of a sale": { open: till("", { sales: [PAID], isTold: true }), way: ["#/sales"], steps: ["#/sell", ...stored({ hasNoReceipt: true })] },
-  "the prices of a cashier who is replaced": { open: till("", { answers: PRICES }), way: [601], steps: [look, (tab) => { tab.shop.people.eve = EVE; tab.load("till/till.js").signIn(EVE.Email, "x"); }], only: /pricelist/ },
+  "the sales of a device whose storage was broken": {
+    open: till("#/sales", KEPT),
+    steps: [broken(true), day(20), broken(false), "#/sales"],
+  },
+  "a sale that waits, in the list": {
+    open: till("", { sales: [PARKED] }),
+    steps: ["#/sales", ...stored({ number: "TEST2-9" })],
+  },
+  "a sale that waits, in my day": {
+    open: till("", { sales: [PARKED], isOnline: false }),
+    steps: ["#/day", ...stored({ draft: { ...PARKED.draft, minor: 100 } })],
+  },
+  "the counted sales": {
+    open: till("", { sales: [PARKED] }),
+    steps: [...stored({ number: "TEST2-9" }), ...stored({ state: "paid", queued: undefined })],
+  },
+  "the result of a sale": {
+    open: till("", { sales: [PAID], isTold: true }),
+    way: ["#/sales"],
+    steps: ["#/sell", ...stored({ hasNoReceipt: true })],
+  },
+  "the prices of a cashier who is replaced": {
+    open: till("", { answers: PRICES }),
+    way: [601],
+    steps: [
+      look,
+      (tab) => {
+        tab.shop.people.eve = EVE;
+        tab.load("till/till.js").signIn(EVE.Email, "x");
+      },
+    ],
+    only: /pricelist/,
+  },
   "a request that is lost, and a later one that is answered": { open: till(""), steps: [lost, look] },
   "the sales without and with connection": { open: till("#/sales", { sales: [PAID] }), steps: [offline, online] },
-  "the sales after the next sign-in": { open: till("#/sales"), steps: [(tab) => { tab.load("till/till.js").signIn(CASHIER.Email, "x"); }] },
-  "a sale that is returned before another day is chosen": { open: till("#/sales"), way: ["Return…"], steps: [submit, day(20)] },
+  "the sales after the next sign-in": {
+    open: till("#/sales"),
+    steps: [
+      (tab) => {
+        tab.load("till/till.js").signIn(CASHIER.Email, "x");
+      },
+    ],
+  },
+  "a sale that is returned before another day is chosen": {
+    open: till("#/sales"),
+    way: ["Return…"],
+    steps: [submit, day(20)],
+  },
   "the day of a cashier and the day before": { open: till("#/day"), steps: [day(22), day(21)] },
   "a count of the drawer, and another day": { open: till("#/day"), way: [{ Counted: "5" }], steps: [submit, day(22)] },
-  "the day while a sale is sent": { open: till("#/day", { sales: [WAITING], isOnline: false, answers: { ...SENT, "report/drawer": { Drawer: DRAWER } } }), steps: [online, 1], like: [online, 1], only: /report/ },
-  "linked cards without and with connection": { open: till("", { answers: CARDS }), way: ["Tea R 25.00", "Linked card"], steps: [offline, online] },
+  "the day while a sale is sent": {
+    open: till("#/day", {
+      sales: [WAITING],
+      isOnline: false,
+      answers: { ...SENT, "report/drawer": { Drawer: DRAWER } },
+    }),
+    steps: [online, 1],
+    like: [online, 1],
+    only: /report/,
+  },
+  "linked cards without and with connection": {
+    open: till("", { answers: CARDS }),
+    way: ["Tea R 25.00", "Linked card"],
+    steps: [offline, online],
+  },
 };
 
 for (const [name, { like, ...one }] of Object.entries(CASES)) {
@@ -204,7 +475,14 @@ for (const [name, { like, ...one }] of Object.entries(CASES)) {
 
 test("A till whose request is lost after a later one was answered is online, and asks again at once", async () => {
   let lose;
-  const tab = await till("", { answers: { "user/me": () => new Promise((come) => { lose = () => come(null); }) } })();
+  const tab = await till("", {
+    answers: {
+      "user/me": () =>
+        new Promise((come) => {
+          lose = () => come(null);
+        }),
+    },
+  })();
   const asked = () => tab.sent.filter((one) => one.path === "health").length;
   tab.load("till/till.js").ask("GET", "user/me");
   await tab.pass(1);
@@ -218,10 +496,16 @@ test("A till whose request is lost after a later one was answered is online, and
 });
 
 test("A tender that somebody presses while the account comes is chosen, and one that the account takes away is left", async () => {
-  for (const [Id, view] of [[10, "pay"], [8, "sell"]]) {
+  for (const [Id, view] of [
+    [10, "pay"],
+    [8, "sell"],
+  ]) {
     const tab = await till("")();
     let come;
-    tab.shop.answers["payment/AuthAccount"] = () => new Promise((brought) => { come = () => brought({ PaymentOptions: [{ Id }] }); });
+    tab.shop.answers["payment/AuthAccount"] = () =>
+      new Promise((brought) => {
+        come = () => brought({ PaymentOptions: [{ Id }] });
+      });
     await tab.pass(601);
     look(tab);
     await tab.press("Tea R 25.00");
@@ -233,11 +517,16 @@ test("A tender that somebody presses while the account comes is chosen, and one 
 });
 
 test("The result of a sale is the service's answer while the storage is behind it, and then the storage's", async () => {
-  for (const [answers, state] of [[{}, "paid"], [{ "payment/submit": ({ body }) => ({ ErrorCode: 1051, TransactionID: body.BasicTran.ID }) }, "declined"]]) {
+  for (const [answers, state] of [
+    [{}, "paid"],
+    [{ "payment/submit": ({ body }) => ({ ErrorCode: 1051, TransactionID: body.BasicTran.ID }) }, "declined"],
+  ]) {
     const tab = await till("", { answers })();
     const { prototype } = tab.load("till/store.js").Store;
     const { change } = prototype;
-    prototype.change = async () => { throw new Error("broken"); };
+    prototype.change = async () => {
+      throw new Error("broken");
+    };
     const shown = () => tab.all("[data-testid='result']")[0].getAttribute("data-state");
     await tab.press("Tea R 25.00", "Cash", "Take payment");
     await tab.pass(1);
@@ -263,9 +552,29 @@ test("The result of a sale is the service's answer while the storage is behind i
 // The places of each module that wait for an answer and show it. A new one needs its case above.
 const LOADS = {
   "kit/load.js": 1,
-  "shop/choose_merchant.js": 1, "shop/day_report.js": 1, "shop/days.js": 1, "shop/events.js": 1, "shop/export.js": 1, "shop/payment.js": 2, "shop/payments.js": 3, "shop/price_list.js": 2, "shop/receipt.js": 1, "shop/sign_in.js": 1,
-  "shop/till_dialogs.js": 2, "shop/till_form.js": 2, "shop/tills.js": 1, "shop/today.js": 3, "shop/webhooks.js": 2, "shop/week.js": 1,
-  "till/frame.js": 1, "till/my_day.js": 2, "till/payment.js": 1, "till/receipt.js": 1, "till/result.js": 1, "till/sales.js": 4, "till/till.js": 2,
+  "shop/choose_merchant.js": 1,
+  "shop/day_report.js": 1,
+  "shop/days.js": 1,
+  "shop/events.js": 1,
+  "shop/export.js": 1,
+  "shop/payment.js": 2,
+  "shop/payments.js": 3,
+  "shop/price_list.js": 2,
+  "shop/receipt.js": 1,
+  "shop/sign_in.js": 1,
+  "shop/till_dialogs.js": 2,
+  "shop/till_form.js": 2,
+  "shop/tills.js": 1,
+  "shop/today.js": 3,
+  "shop/webhooks.js": 2,
+  "shop/week.js": 1,
+  "till/frame.js": 1,
+  "till/my_day.js": 2,
+  "till/payment.js": 1,
+  "till/receipt.js": 1,
+  "till/result.js": 1,
+  "till/sales.js": 4,
+  "till/till.js": 2,
 };
 
 test("Each load of a view is known here", () => {
@@ -273,7 +582,11 @@ test("Each load of a view is known here", () => {
   const found = {};
   for (const room of ["kit", "shop", "till"]) {
     for (const name of readdirSync(new URL(room, folder)).filter((one) => one.endsWith(".js"))) {
-      const count = [...readFileSync(new URL(`${room}/${name}`, folder), "utf8").matchAll(/(?<!function )use(?:Loaded|Read|IsLeft)\(|\.then\(/g)].length;
+      const count = [
+        ...readFileSync(new URL(`${room}/${name}`, folder), "utf8").matchAll(
+          /(?<!function )use(?:Loaded|Read|IsLeft)\(|\.then\(/g,
+        ),
+      ].length;
       if (count) found[`${room}/${name}`] = count;
     }
   }

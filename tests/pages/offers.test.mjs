@@ -1,33 +1,97 @@
 // What each view offers to press, in each state of what it shows.
 import assert from "node:assert/strict";
 import { START } from "./device.mjs";
-import { CASHIER, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, Shop, TILL, WEBHOOK, aSale, aShop, aTill, listed } from "./pages.mjs";
+import {
+  CASHIER,
+  OWNER,
+  OWNERS_TILL,
+  PAYMENT,
+  SUPPORT,
+  Shop,
+  TILL,
+  WEBHOOK,
+  aSale,
+  aShop,
+  aTill,
+  listed,
+} from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const DAY_MS = 86_400_000;
-const ALWAYS = new Set(["Sign out", "English", "Afrikaans", "Understood", "Refresh", "Print", "Items", "Amount", "Tea R 25.00"]);
+const ALWAYS = new Set([
+  "Sign out",
+  "English",
+  "Afrikaans",
+  "Understood",
+  "Refresh",
+  "Print",
+  "Items",
+  "Amount",
+  "Tea R 25.00",
+]);
 const inView = (tab, place) => tab.offered(place).filter((one) => !ALWAYS.has(one));
 
 // The states of a sale on a device: its fields, the buttons of its row with and without connection, and those of its result.
 const SALES = {
-  "waits, and was shown as paid": [{ state: "waiting", queued: 1, isShownPaid: true }, ["Receipt"], ["Receipt"], ["New sale", "Receipt"]],
+  "waits, and was shown as paid": [
+    { state: "waiting", queued: 1, isShownPaid: true },
+    ["Receipt"],
+    ["Receipt"],
+    ["New sale", "Receipt"],
+  ],
   "waits, and was not shown as paid": [{ state: "waiting", queued: 1 }, [], [], ["New sale"]],
   "is unknown": [{ state: "unknown", queued: 1 }, [], [], ["New sale"]],
-  "is parked": [{ state: "parked", queued: 1, isShownPaid: true, reason: { code: 202 } }, ["Send again", "Export", "Receipt"], ["Send again", "Export", "Receipt"], ["New sale", "Receipt"]],
+  "is parked": [
+    { state: "parked", queued: 1, isShownPaid: true, reason: { code: 202 } },
+    ["Send again", "Export", "Receipt"],
+    ["Send again", "Export", "Receipt"],
+    ["New sale", "Receipt"],
+  ],
   "is declined": [{ state: "declined" }, [], [], ["Pay another way", "New sale"]],
-  "is paid and can be returned": [{ state: "paid", isShownPaid: true, canReturn: true }, ["Return…", "Receipt"], ["Receipt"], ["New sale", "Receipt"]],
-  "is paid and cannot be returned": [{ state: "paid", isShownPaid: true }, ["Receipt"], ["Receipt"], ["New sale", "Receipt"]],
-  "was paid yesterday": [{ state: "paid", takenAt: START - DAY_MS - 60_000 }, ["Return…", "Receipt"], ["Receipt"], null],
-  "was returned": [{ state: "paid", canReturn: true, isReturned: true }, ["Receipt"], ["Receipt"], ["New sale", "Receipt"]],
-  "owes a signature": [{ state: "paid", owesSignature: true }, ["Receipt"], ["Receipt"], ["Sign", "New sale", "Receipt"]],
+  "is paid and can be returned": [
+    { state: "paid", isShownPaid: true, canReturn: true },
+    ["Return…", "Receipt"],
+    ["Receipt"],
+    ["New sale", "Receipt"],
+  ],
+  "is paid and cannot be returned": [
+    { state: "paid", isShownPaid: true },
+    ["Receipt"],
+    ["Receipt"],
+    ["New sale", "Receipt"],
+  ],
+  "was paid yesterday": [
+    { state: "paid", takenAt: START - DAY_MS - 60_000 },
+    ["Return…", "Receipt"],
+    ["Receipt"],
+    null,
+  ],
+  "was returned": [
+    { state: "paid", canReturn: true, isReturned: true },
+    ["Receipt"],
+    ["Receipt"],
+    ["New sale", "Receipt"],
+  ],
+  "owes a signature": [
+    { state: "paid", owesSignature: true },
+    ["Receipt"],
+    ["Receipt"],
+    ["Sign", "New sale", "Receipt"],
+  ],
 };
 
 for (const [name, [fields, online, offline, result]] of Object.entries(SALES)) {
   test(`The till offers for a sale that ${name} only what it allows`, async () => {
-    const answers = { "payment/listHistoryEx": { status: 500, ErrorCode: 901 }, "payment/submit": { status: 500, ErrorCode: 901 } };
+    const answers = {
+      "payment/listHistoryEx": { status: 500, ErrorCode: 901 },
+      "payment/submit": { status: 500, ErrorCode: 901 },
+    };
     const sales = [aSale(fields)];
     const day = fields.takenAt ? "?day=2026-11-22" : "";
-    for (const [isOnline, expected] of [[true, online], [false, offline]]) {
+    for (const [isOnline, expected] of [
+      [true, online],
+      [false, offline],
+    ]) {
       const tab = await aTill({ sales, answers, isOnline, hash: `#/sales${day}` });
       await tab.pass(1);
       assert.deepEqual(inView(tab, tab.all("[data-sale-id]")[0]), expected, `online: ${isOnline}`);
@@ -40,9 +104,19 @@ for (const [name, [fields, online, offline, result]] of Object.entries(SALES)) {
 }
 
 test("A receipt can be sent only when the service has the sale and there is a connection", async () => {
-  for (const [state, isOnline, expected] of [["paid", true, true], ["paid", false, false], ["waiting", true, false], ["parked", true, false]]) {
+  for (const [state, isOnline, expected] of [
+    ["paid", true, true],
+    ["paid", false, false],
+    ["waiting", true, false],
+    ["parked", true, false],
+  ]) {
     const sales = [aSale({ state, isShownPaid: true, queued: state === "paid" ? undefined : 1 })];
-    const tab = await aTill({ sales, isTold: true, isOnline, answers: { "payment/submit": { status: 500, ErrorCode: 901 } } });
+    const tab = await aTill({
+      sales,
+      isTold: true,
+      isOnline,
+      answers: { "payment/submit": { status: 500, ErrorCode: 901 } },
+    });
     await tab.pass(1);
     await tab.press("Receipt");
     assert.equal(tab.offered().includes("Send receipt"), expected, `${state} ${isOnline}`);
@@ -58,13 +132,25 @@ const BACK = { Substate: 502, CanReturn: true, AmountEff: "0.00", AmountRvs: "12
 const PAYMENTS = {
   "is paid": [{}, ["Return…", "Receipt"], ["Return…", "Show the receipt", "Send receipt"]],
   "may not be returned": [{ CanReturn: false }, ["Receipt"], ["Show the receipt", "Send receipt"]],
-  "is of a card that was not present": [{ CanReturn: false, CanReturnCNP: true }, ["Return…", "Receipt"], ["Return…", "Show the receipt", "Send receipt"]],
+  "is of a card that was not present": [
+    { CanReturn: false, CanReturnCNP: true },
+    ["Return…", "Receipt"],
+    ["Return…", "Show the receipt", "Send receipt"],
+  ],
   "was given back": [BACK, ["Receipt", "Receipt of the return"], ["Show the receipt", "Send receipt"]],
   "is declined": [DECLINED, [], ["Show the receipt"]],
   "is not known": [UNKNOWN, [], ["Ask again", "Show the receipt"]],
-  "owes a signature": [{ Substate: 401, IsNotFinished: true, CanReturn: false }, ["Receipt"], ["Show the receipt", "Send receipt"]],
+  "owes a signature": [
+    { Substate: 401, IsNotFinished: true, CanReturn: false },
+    ["Receipt"],
+    ["Show the receipt", "Send receipt"],
+  ],
   "is a return": [RETURN, ["Receipt"], ["Show the receipt", "Send receipt"]],
-  "is a return, and not known": [{ ...RETURN, Substate: 505, IsNotFinished: true }, [], ["Ask again", "Show the receipt"]],
+  "is a return, and not known": [
+    { ...RETURN, Substate: 505, IsNotFinished: true },
+    [],
+    ["Ask again", "Show the receipt"],
+  ],
   "is a return, and declined": [{ ...RETURN, Substate: 412 }, [], ["Show the receipt"]],
 };
 
@@ -86,14 +172,28 @@ for (const [name, [fields, atTheTill, inTheShop]] of Object.entries(PAYMENTS)) {
 
 test("A return without a known outcome is asked again, and no other one begins", async () => {
   const attempt = { key: "k", endpoint: "payment/reverse", amount: "12.30", body: { BasicReverseTran: {} } };
-  const tab = await aShop({ hash: "#/payments/P1", session: { others: { "payments.return.P1": JSON.stringify(attempt) } } });
+  const tab = await aShop({
+    hash: "#/payments/P1",
+    session: { others: { "payments.return.P1": JSON.stringify(attempt) } },
+  });
 
   assert.deepEqual(inView(tab, tab.all("main")[0]), ["Send again", "Show the receipt", "Send receipt"]);
 });
 
 test("A sale whose address is refused is offered without the receipt, and one that is refused another way", async () => {
-  for (const [property, expected] of [["Receipt.Email", ["Take it without the receipt", "Pay another way", "New sale"]], ["BasicTran.Amount", ["Pay another way", "New sale"]]]) {
-    const tab = await aTill({ answers: { "payment/submit": { status: 400, ErrorCode: 202, Validations: [{ Type: 1, Property: property, Message: "No." }] } } });
+  for (const [property, expected] of [
+    ["Receipt.Email", ["Take it without the receipt", "Pay another way", "New sale"]],
+    ["BasicTran.Amount", ["Pay another way", "New sale"]],
+  ]) {
+    const tab = await aTill({
+      answers: {
+        "payment/submit": {
+          status: 400,
+          ErrorCode: 202,
+          Validations: [{ Type: 1, Property: property, Message: "No." }],
+        },
+      },
+    });
     await tab.press("Tea R 25.00", "Cash", "Take payment");
     await tab.pass(1);
     assert.deepEqual(inView(tab, tab.all("main")[0]), expected);
@@ -102,9 +202,14 @@ test("A sale whose address is refused is offered without the receipt, and one th
 
 test("The till offers the tenders of the features and the account, and nothing without an amount", async () => {
   const all = { cash: "AcceptCash", prepaid: "AcceptPrepaid", onAccount: "AcceptCredit", outerCard: "AcceptOuterCard" };
-  for (const features of [all, { a: "AcceptCash" }, {}].map((some) => Object.fromEntries(Object.values(some).map((one) => [one, true])))) {
+  for (const features of [all, { a: "AcceptCash" }, {}].map((some) =>
+    Object.fromEntries(Object.values(some).map((one) => [one, true])),
+  )) {
     const tab = await aTill({ features });
-    const offered = () => ["Cash", "Prepaid", "On account", "Card on another terminal", "Linked card"].filter((name) => tab.offered().includes(name));
+    const offered = () =>
+      ["Cash", "Prepaid", "On account", "Card on another terminal", "Linked card"].filter((name) =>
+        tab.offered().includes(name),
+      );
     assert.deepEqual(offered(), []);
     await tab.press("Tea R 25.00");
     assert.equal(offered().length, Object.keys(features).length);
@@ -116,23 +221,49 @@ const without = (all, ...names) => all.filter((one) => !names.includes(one));
 const LOCKED = { Logon: { LockedUntil: "2026-11-23T15:00:00.000" } };
 // A till or a person in the list: who looks, its fields, and its buttons.
 const TILLS = [
-  [OWNER, {}, OWN], [OWNER, { State: 0 }, [...without(OWN, "Block"), "Unblock"]], [OWNER, LOCKED, ["History", "Change", "Unlock", ...OWN.slice(2)]], [CASHIER, LOCKED, ["History"]],
-  [SUPPORT, {}, OWN], [SUPPORT, { IsAdministrator: true }, without(OWN, "History")], [SUPPORT, { Rights: [201] }, without(OWN, "History")],
+  [OWNER, {}, OWN],
+  [OWNER, { State: 0 }, [...without(OWN, "Block"), "Unblock"]],
+  [OWNER, LOCKED, ["History", "Change", "Unlock", ...OWN.slice(2)]],
+  [CASHIER, LOCKED, ["History"]],
+  [SUPPORT, {}, OWN],
+  [SUPPORT, { IsAdministrator: true }, without(OWN, "History")],
+  [SUPPORT, { Rights: [201] }, without(OWN, "History")],
 ];
 
 test("A till in the list offers what its state and the person allow", async () => {
   for (const [me, fields, expected] of TILLS) {
     const shown = { ...TILL, ...fields };
-    const merchant = me === SUPPORT ? { fields: { merchant: { ClientID: 7, AccountID: 1, Name: "Coffee", CurrencyID: "ZAR" } } } : {};
-    const tab = await aShop({ me, session: merchant, hash: "#/tills", answers: { "merchant/pos/list": { PosList: [shown], PosCounters: { PageCount: 1 } }, "merchant/pos/ID": { Pos: shown } } });
+    const merchant =
+      me === SUPPORT ? { fields: { merchant: { ClientID: 7, AccountID: 1, Name: "Coffee", CurrencyID: "ZAR" } } } : {};
+    const tab = await aShop({
+      me,
+      session: merchant,
+      hash: "#/tills",
+      answers: {
+        "merchant/pos/list": { PosList: [shown], PosCounters: { PageCount: 1 } },
+        "merchant/pos/ID": { Pos: shown },
+      },
+    });
     assert.deepEqual(inView(tab, tab.all("[data-id]")[0]), expected, `${me.Name} ${JSON.stringify(fields)}`);
     assert.equal(tab.offered().includes("New till"), me !== CASHIER);
   }
 });
 
 test("Nobody changes her own rights, and the last active administrator does not block herself", async () => {
-  const tab = await aShop({ hash: "#/tills", answers: { "merchant/pos/list": { PosList: [OWNERS_TILL, { ...OWNERS_TILL, ID: 2, State: 0 }], PosCounters: { PageCount: 1 } }, "merchant/pos/ID": { Pos: OWNERS_TILL } } });
-  const pressOwn = async (label) => { tab.click(tab.all("[data-id='1'] button").find((one) => one.label === label)); await tab.settle(); };
+  const tab = await aShop({
+    hash: "#/tills",
+    answers: {
+      "merchant/pos/list": {
+        PosList: [OWNERS_TILL, { ...OWNERS_TILL, ID: 2, State: 0 }],
+        PosCounters: { PageCount: 1 },
+      },
+      "merchant/pos/ID": { Pos: OWNERS_TILL },
+    },
+  });
+  const pressOwn = async (label) => {
+    tab.click(tab.all("[data-id='1'] button").find((one) => one.label === label));
+    await tab.settle();
+  };
   await pressOwn("Change");
   const isOff = (name) => tab.all("input").find((one) => one.name === name).isDisabled;
   assert.deepEqual(["Administrator", "SeeAll", "ReturnOthers", "AcceptCash"].map(isOff), [true, true, true, false]);
@@ -143,15 +274,34 @@ test("Nobody changes her own rights, and the last active administrator does not 
 });
 
 test("A webhook that is off offers to switch it on, and no event is sent to it", async () => {
-  const event = { ID: "E1", Type: "payment.approved", Timestamp: "2026-11-23T11:00:00.000Z", TransactionID: "P1", Substate: 411, Deliveries: [] };
-  for (const [State, expected] of [[1, "Switch off"], [0, "Switch on"]]) {
-    const answers = { "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, State }] }, "merchant/event/list": { Events: [event, { ...event, ID: "E2", TransactionID: null }], EventsCounters: { ItemCountPage: 2, Pagesize: 20 } } };
+  const event = {
+    ID: "E1",
+    Type: "payment.approved",
+    Timestamp: "2026-11-23T11:00:00.000Z",
+    TransactionID: "P1",
+    Substate: 411,
+    Deliveries: [],
+  };
+  for (const [State, expected] of [
+    [1, "Switch off"],
+    [0, "Switch on"],
+  ]) {
+    const answers = {
+      "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, State }] },
+      "merchant/event/list": {
+        Events: [event, { ...event, ID: "E2", TransactionID: null }],
+        EventsCounters: { ItemCountPage: 2, Pagesize: 20 },
+      },
+    };
     const tab = await aShop({ hash: "#/webhooks", answers });
     assert.deepEqual(inView(tab, tab.all("[data-id]")[0]), ["Send a test", "Change", "New secret", expected, "Delete"]);
     const events = tab.all(".event");
     for (const one of events) tab.click(one.querySelector("button"));
     await tab.settle();
-    assert.deepEqual(events.map((one) => one.querySelectorAll(".opened h3, .opened .actions").length), State ? [2, 0] : [0, 0]); // a test is of one webhook
+    assert.deepEqual(
+      events.map((one) => one.querySelectorAll(".opened h3, .opened .actions").length),
+      State ? [2, 0] : [0, 0],
+    ); // a test is of one webhook
   }
 });
 
@@ -160,7 +310,10 @@ test("Only a manager changes the price list, and saves only changes", async () =
   const tab = await aShop({ hash: "#/price-list" });
   assert.deepEqual(inView(tab), ["New item", "New tax", "Export", "Change VAT", "Change Tea"]);
   await tab.press("New item");
-  assert.deepEqual(inView(tab).filter((one) => ["Save", "Discard changes"].includes(one)), ["Save", "Discard changes"]);
+  assert.deepEqual(
+    inView(tab).filter((one) => ["Save", "Discard changes"].includes(one)),
+    ["Save", "Discard changes"],
+  );
 });
 
 test("The navigation shows webhooks to managers, and views of a merchant only after its choice", async () => {
@@ -172,8 +325,15 @@ test("The navigation shows webhooks to managers, and views of a merchant only af
 });
 
 test("A report offers the next day only of a day before today", async () => {
-  for (const [view, before, after] of [["day-report", "Day before", "Day after"], ["week", "7 days earlier", "7 days later"]]) {
-    for (const [day, isLast] of [["2026-11-22", false], ["2026-11-23", true], ["2026-11-24", true]]) {
+  for (const [view, before, after] of [
+    ["day-report", "Day before", "Day after"],
+    ["week", "7 days earlier", "7 days later"],
+  ]) {
+    for (const [day, isLast] of [
+      ["2026-11-22", false],
+      ["2026-11-23", true],
+      ["2026-11-24", true],
+    ]) {
       const tab = await aShop({ hash: `#/${view}?day=${day}` });
       assert.deepEqual(inView(tab), isLast ? [before] : [before, after], `${view} ${day}`);
       assert.equal(tab.document.getElementById("day").value, day > "2026-11-23" ? "2026-11-23" : day);
@@ -191,7 +351,10 @@ test("Neither a cashier nor an administrator of another merchant exports or dele
     await tab.fill({ email: Email, password: "x" });
     tab.fire(tab.all("dialog form")[0], "submit");
     await tab.pass(1);
-    assert.deepEqual([tab.offered().filter((one) => /Export|Delete/.test(one)), (await tab.store.queue()).length], [[], 1]);
+    assert.deepEqual(
+      [tab.offered().filter((one) => /Export|Delete/.test(one)), (await tab.store.queue()).length],
+      [[], 1],
+    );
   }
 });
 
@@ -221,7 +384,14 @@ test("A day that is not loaded is not printed", async () => {
 });
 
 test("Without connection, the till shows a hundred of the device's sales, and the others when somebody asks for them", async () => {
-  const kept = Array.from({ length: 205 }, (_, number) => aSale({ id: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`, counter: number + 1, number: `TEST2-${number}`, state: "paid" }));
+  const kept = Array.from({ length: 205 }, (_, number) =>
+    aSale({
+      id: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
+      counter: number + 1,
+      number: `TEST2-${number}`,
+      state: "paid",
+    }),
+  );
   const tab = await aTill({ hash: "#/sales", sales: kept, isOnline: false });
   for (const count of [100, 200, 205]) {
     for (let turn = 0; turn < count; turn += 5) await tab.settle(); // the storage takes a turn for each

@@ -7,9 +7,39 @@ import { compileFunction } from "node:vm";
 import { IDBFactory, START, Service } from "./device.mjs";
 
 const PAGES = fileURLToPath(new URL("../../chalicelib/pages/", import.meta.url));
-const GLOBALS = ["globalThis", "navigator", "document", "location", "history", "addEventListener", "removeEventListener", "matchMedia", "fetch", "crypto", "localStorage",
-  "sessionStorage", "setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date", "scrollTo", "scrollY", "FormData", "ResizeObserver", "MutationObserver",
-  "print", "open", "isSecureContext", "getSelection", "Event", "AbortController", "requestAnimationFrame", "cancelAnimationFrame"];
+const GLOBALS = [
+  "globalThis",
+  "navigator",
+  "document",
+  "location",
+  "history",
+  "addEventListener",
+  "removeEventListener",
+  "matchMedia",
+  "fetch",
+  "crypto",
+  "localStorage",
+  "sessionStorage",
+  "setTimeout",
+  "clearTimeout",
+  "setInterval",
+  "clearInterval",
+  "performance",
+  "Date",
+  "scrollTo",
+  "scrollY",
+  "FormData",
+  "ResizeObserver",
+  "MutationObserver",
+  "print",
+  "open",
+  "isSecureContext",
+  "getSelection",
+  "Event",
+  "AbortController",
+  "requestAnimationFrame",
+  "cancelAnimationFrame",
+];
 const PURE = /till\/(rules|basket|coins)\.js|kit\/(error_codes|barcodes)\.js|\/(en|af)\.js/; // one copy serves all pages
 const EXPORTED = /^export (?=(?:(?:async )?function|class|const) (\w+))/gm;
 const compiled = new Map();
@@ -20,12 +50,27 @@ function moduleAt(path) {
   if (!compiled.has(path)) {
     const names = [];
     const text = readFileSync(path, "utf8")
-      .replace(/^import *\{([^}]*)\} *from *("[^"]+");/gm, (_, taken, source) => `const {${taken.replaceAll(" as ", ": ")}} = $(${source});`)
+      .replace(
+        /^import *\{([^}]*)\} *from *("[^"]+");/gm,
+        (_, taken, source) => `const {${taken.replaceAll(" as ", ": ")}} = $(${source});`,
+      )
       .replace(/^import (\w+) from ("[^"]+");/gm, (_, name, source) => `const { standard: ${name} } = $(${source});`)
-      .replace(/\bexport default (?=function)/, () => { names.push("standard"); return "const standard = "; })
-      .replace(/\bexport *\{([^}]*)\};?/g, (_, listed) => { names.push(...listed.split(",").map((one) => one.trim().split(" as ").reverse().join(": "))); return ""; })
-      .replace(EXPORTED, (_, name) => { names.push(name); return ""; });
-    compiled.set(path, compileFunction(`"use strict"; ${text}\nreturn { ${names.join(", ")} };`, [...GLOBALS, "$"], { filename: path }));
+      .replace(/\bexport default (?=function)/, () => {
+        names.push("standard");
+        return "const standard = ";
+      })
+      .replace(/\bexport *\{([^}]*)\};?/g, (_, listed) => {
+        names.push(...listed.split(",").map((one) => one.trim().split(" as ").reverse().join(": ")));
+        return "";
+      })
+      .replace(EXPORTED, (_, name) => {
+        names.push(name);
+        return "";
+      });
+    compiled.set(
+      path,
+      compileFunction(`"use strict"; ${text}\nreturn { ${names.join(", ")} };`, [...GLOBALS, "$"], { filename: path }),
+    );
   }
   return compiled.get(path);
 }
@@ -49,7 +94,10 @@ export function modules(globals, hooks) {
     const kept = isPure ? shared : own;
     if (!kept.has(path)) {
       const folder = dirname(path);
-      kept.set(path, moduleAt(path)(...given, (source) => load(locate(source, folder))));
+      kept.set(
+        path,
+        moduleAt(path)(...given, (source) => load(locate(source, folder))),
+      );
     }
     return kept.get(path);
   };
@@ -59,7 +107,12 @@ export function modules(globals, hooks) {
 // What a page uses of AbortController. Node's own makes an exception with its stack for each.
 export class Patience {
   #acts = [];
-  signal = { aborted: false, addEventListener: (_, act) => { this.#acts.push(act); } };
+  signal = {
+    aborted: false,
+    addEventListener: (_, act) => {
+      this.#acts.push(act);
+    },
+  };
 
   abort() {
     this.signal.aborted = true;
@@ -67,8 +120,15 @@ export class Patience {
   }
 }
 
-const soon = () => new Promise((done) => { setImmediate(done); });
-const DEAD = new Proxy(() => {}, { get: (_, name) => (name === "then" ? undefined : DEAD), apply: () => DEAD, set: () => true });
+const soon = () =>
+  new Promise((done) => {
+    setImmediate(done);
+  });
+const DEAD = new Proxy(() => {}, {
+  get: (_, name) => (name === "then" ? undefined : DEAD),
+  apply: () => DEAD,
+  set: () => true,
+});
 
 // Time that passes when the test says so.
 export class Clock {
@@ -111,23 +171,37 @@ export class Clock {
 // What a page sees of this time, on a device whose clock shows `now`. Its timers end with it.
 export function timeOf(clock, owner, now = () => START + clock.now) {
   class PageDate extends Date {
-    constructor(...given) { super(...(given.length ? given : [now()])); }
+    constructor(...given) {
+      super(...(given.length ? given : [now()]));
+    }
 
-    static now() { return now(); }
+    static now() {
+      return now();
+    }
   }
   const clear = (id) => clock.clear(id);
   return {
-    Date: PageDate, performance: { now: () => clock.now }, clearTimeout: clear, clearInterval: clear,
-    setTimeout: (act, after) => clock.set(act, after, { owner }), setInterval: (act, every) => clock.set(act, every, { every, owner }),
+    Date: PageDate,
+    performance: { now: () => clock.now },
+    clearTimeout: clear,
+    clearInterval: clear,
+    setTimeout: (act, after) => clock.set(act, after, { owner }),
+    setInterval: (act, every) => clock.set(act, every, { every, owner }),
   };
 }
 
 // localStorage or sessionStorage over a map. A page that is over changes nothing.
 export const storageOf = (map, life) => ({
   getItem: (name) => map.get(name) ?? null,
-  setItem: (name, text) => { if (!life.isOver) map.set(name, String(text)); },
-  removeItem: (name) => { if (!life.isOver) map.delete(name); },
-  clear: () => { if (!life.isOver) map.clear(); },
+  setItem: (name, text) => {
+    if (!life.isOver) map.set(name, String(text));
+  },
+  removeItem: (name) => {
+    if (!life.isOver) map.delete(name);
+  },
+  clear: () => {
+    if (!life.isOver) map.clear();
+  },
 });
 
 // Let `tell` decide when the handler in this property of `target` is called.
@@ -135,7 +209,9 @@ function told(target, property, tell) {
   let handler = null;
   Object.defineProperty(target, property, {
     get: () => handler && ((event) => tell(() => handler?.call(target, event))),
-    set: (given) => { handler = given; },
+    set: (given) => {
+      handler = given;
+    },
   });
 }
 
@@ -182,20 +258,28 @@ export class Storage {
     const fault = this.openings.shift();
     const request = this.factory.open(...given);
     this.#opening += 1;
-    const opened = () => { this.#opening -= 1; };
+    const opened = () => {
+      this.#opening -= 1;
+    };
     request.addEventListener("error", opened);
     request.addEventListener("success", () => {
       opened();
       const database = request.result;
       this.#held ??= database._rawDatabase;
       const { transaction } = database;
-      database.transaction = (...wanted) => this.#transaction(life, () => transaction.apply(database, wanted), wanted[1]);
+      database.transaction = (...wanted) =>
+        this.#transaction(life, () => transaction.apply(database, wanted), wanted[1]);
     });
     if (fault === "fail") {
       Object.defineProperty(request, "error", { get: () => new DOMException("broken", "UnknownError"), set: () => {} });
       let handler;
       Object.defineProperty(request, "onsuccess", { get: () => () => handler?.(), set: () => {} });
-      Object.defineProperty(request, "onerror", { get: () => handler, set: (given_) => { handler = given_; } });
+      Object.defineProperty(request, "onerror", {
+        get: () => handler,
+        set: (given_) => {
+          handler = given_;
+        },
+      });
     } else {
       told(request, "onsuccess", (tell) => this.#tell(life, fault, tell));
     }
@@ -212,9 +296,15 @@ export class Storage {
     if (life.isOver) return DEAD;
     const transaction = begin();
     this.#running.set(transaction, life);
-    const over = () => { this.#running.delete(transaction); this.#stalled.delete(transaction); };
+    const over = () => {
+      this.#running.delete(transaction);
+      this.#stalled.delete(transaction);
+    };
     transaction.addEventListener("abort", over);
-    transaction.addEventListener("complete", () => { over(); this.onCommit?.(); });
+    transaction.addEventListener("complete", () => {
+      over();
+      this.onCommit?.();
+    });
     const fault = this.faults(this.count, mode, life);
     this.count += 1;
     told(transaction, "oncomplete", (tell) => {
@@ -233,7 +323,12 @@ export class Storage {
       Object.assign(transaction, { isStuck: false, _start: start });
       if (transaction._state !== "finished") transaction._start();
     };
-    Object.assign(transaction, { isStuck: true, _start() { this._started = true; } });
+    Object.assign(transaction, {
+      isStuck: true,
+      _start() {
+        this._started = true;
+      },
+    });
     this.clock.set(goOn, STALLED_MS);
   }
 
@@ -245,7 +340,10 @@ export class Storage {
       if (transaction._state === "finished" || this.#stalled.has(transaction)) return undefined;
       transaction._state = "committing";
       this.#stalled.add(transaction);
-      this.clock.set(() => { this.#stalled.delete(transaction); start.call(transaction); }, STALLED_MS);
+      this.clock.set(() => {
+        this.#stalled.delete(transaction);
+        start.call(transaction);
+      }, STALLED_MS);
       return undefined;
     };
     transaction._start.bind = () => transaction._start;
@@ -261,16 +359,43 @@ export class Storage {
   // The committed records, without a transaction.
   raw() {
     const all = (name) => [...(this.#held?.rawObjectStores.get(name)?.records.values() ?? [])];
-    return { sales: all("sales").map(({ value }) => value), facts: Object.fromEntries(all("facts").map(({ key, value }) => [key, value])) };
+    return {
+      sales: all("sales").map(({ value }) => value),
+      facts: Object.fromEntries(all("facts").map(({ key, value }) => [key, value])),
+    };
   }
 }
 
 const ZA = { ClientID: 1, ClientName: "Coffee", GMT: 2, CurrencyID: "ZAR", CurrencyDigits: 2, Today: "2026-11-23" };
 const DE = { ClientID: 2, ClientName: "Kaffee", GMT: 1, CurrencyID: "EUR", CurrencyDigits: 2, Today: "2026-11-23" };
 export const PEOPLE = {
-  ann: { ...ZA, AgentID: 3, Name: "Ann", IsAdministrator: false, Email: "ann", country: "ZA", features: { Offline: true, AcceptCash: true, AcceptPrepaid: true } },
-  ben: { ...DE, AgentID: 4, Name: "Ben", IsAdministrator: false, Email: "ben", country: "DE", features: { AcceptCash: true, AcceptCredit: true } },
-  eve: { ...ZA, AgentID: 9, Name: "Eve", Email: "eve", country: "ZA", IsAdministrator: true, features: { AcceptCash: true } },
+  ann: {
+    ...ZA,
+    AgentID: 3,
+    Name: "Ann",
+    IsAdministrator: false,
+    Email: "ann",
+    country: "ZA",
+    features: { Offline: true, AcceptCash: true, AcceptPrepaid: true },
+  },
+  ben: {
+    ...DE,
+    AgentID: 4,
+    Name: "Ben",
+    IsAdministrator: false,
+    Email: "ben",
+    country: "DE",
+    features: { AcceptCash: true, AcceptCredit: true },
+  },
+  eve: {
+    ...ZA,
+    AgentID: 9,
+    Name: "Eve",
+    Email: "eve",
+    country: "ZA",
+    IsAdministrator: true,
+    features: { AcceptCash: true },
+  },
 };
 const byAgent = (agent) => Object.values(PEOPLE).find((one) => one.AgentID === agent);
 const ACCOUNT_MS = 600_000;
@@ -309,8 +434,17 @@ class WholeService extends Service {
       return { status: 403, body: { ErrorCode: 153, ErrorMessage: "Not yours." } };
     }
     if (this.isSilent) return { status: 503, body: { ErrorCode: 903, ErrorMessage: "Out of reach." } };
-    if (kind === "pos") return this.#with({ Pos: { MobileSettings: { Features: features, AllowLinkedCardsEffective: false }, CountryID: country, CurrencyID: me.CurrencyID } });
-    return this.#with(path.includes("Version=1") ? {} : { PriceList: { Version: 1, Items: [{ Code: `of ${merchant}` }] } });
+    if (kind === "pos")
+      return this.#with({
+        Pos: {
+          MobileSettings: { Features: features, AllowLinkedCardsEffective: false },
+          CountryID: country,
+          CurrencyID: me.CurrencyID,
+        },
+      });
+    return this.#with(
+      path.includes("Version=1") ? {} : { PriceList: { Version: 1, Items: [{ Code: `of ${merchant}` }] } },
+    );
   }
 
   #with(fields) {
@@ -327,7 +461,8 @@ class WholeService extends Service {
 
   #account(agent, features) {
     this.askedTooOften += this.now() - this.asked.get(agent) < ACCOUNT_MS ? 1 : 0;
-    if (this.now() - this.asked.get(agent) < ACCOUNT_MS) return { status: 429, retryAfter: 60, body: { ErrorCode: 402, ErrorMessage: "Later." } };
+    if (this.now() - this.asked.get(agent) < ACCOUNT_MS)
+      return { status: 429, retryAfter: 60, body: { ErrorCode: 402, ErrorMessage: "Later." } };
     this.asked.set(agent, this.now());
     const kinds = [features.AcceptCash && 10, features.AcceptPrepaid && 8, features.AcceptCredit && 9].filter(Boolean);
     return this.#with({ PaymentOptions: kinds.map((Id) => ({ Id })) });
@@ -353,7 +488,9 @@ export class Phone {
 
   constructor() {
     this.service.now = () => START + this.clock.now;
-    this.storage.onCommit = () => { this.committed = this.storage.raw().facts.basket; };
+    this.storage.onCommit = () => {
+      this.committed = this.storage.raw().facts.basket;
+    };
   }
 
   drawn() {
@@ -393,7 +530,9 @@ export class Phone {
   async open() {
     this.life = new Life(this);
     let isBegun = false;
-    this.life.begin().then(() => { isBegun = true; });
+    this.life.begin().then(() => {
+      isBegun = true;
+    });
     await this.settle();
     if (!isBegun) await this.pass(45); // its storage is slow
     return this.life;
@@ -403,16 +542,37 @@ export class Phone {
     const isSale = path === "payment/submit";
     const fault = isSale ? this.faults.shift() : undefined;
     const { signal } = options;
-    const aborted = new Promise((_, reject) => { signal.addEventListener("abort", () => reject(new Error("aborted"))); });
+    const aborted = new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("aborted")));
+    });
     aborted.catch(() => {});
     if (!this.isReachable) throw new TypeError("Failed to fetch");
     if (fault === "lost request") return aborted;
     const token = options.headers.Authorization?.replace("Session ", "");
-    const { status, body, retryAfter } = this.service.handle(method, path, options.body && JSON.parse(options.body), token, fault);
-    const answer = { status, text: async () => JSON.stringify(body), headers: new Map([["Retry-After", retryAfter ?? 0], ["Date", new Date(this.service.now()).toUTCString()]]) };
+    const { status, body, retryAfter } = this.service.handle(
+      method,
+      path,
+      options.body && JSON.parse(options.body),
+      token,
+      fault,
+    );
+    const answer = {
+      status,
+      text: async () => JSON.stringify(body),
+      headers: new Map([
+        ["Retry-After", retryAfter ?? 0],
+        ["Date", new Date(this.service.now()).toUTCString()],
+      ]),
+    };
     if (fault === "lost answer") return aborted;
     if (fault === "never") return aborted;
-    if (this.delay) await Promise.race([aborted, new Promise((come) => { this.clock.set(come, this.delay, { owner: life }); })]);
+    if (this.delay)
+      await Promise.race([
+        aborted,
+        new Promise((come) => {
+          this.clock.set(come, this.delay, { owner: life });
+        }),
+      ]);
     if (life.isOver) return new Promise(() => {});
     if (status === 401 && body.ErrorCode === 105 && path !== "user/logout/session") life.ended.add(token);
     return answer;
@@ -431,20 +591,50 @@ class Life {
     this.phone = phone;
     const { clock } = phone;
     const owner = this;
-    const listen = (name, act) => { this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), act]); };
-    const shown = { visibilityState: "visible", baseURI: "https://pay.example/till", documentElement: {}, activeElement: null, addEventListener: listen, querySelector: () => null };
+    const listen = (name, act) => {
+      this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), act]);
+    };
+    const shown = {
+      visibilityState: "visible",
+      baseURI: "https://pay.example/till",
+      documentElement: {},
+      activeElement: null,
+      addEventListener: listen,
+      querySelector: () => null,
+    };
     const globals = {
       navigator: {
-        onLine: true, languages: ["en"], permissions: { query: async () => ({ state: owner.locates ? "granted" : "denied" }) },
-        geolocation: { getCurrentPosition: (found) => clock.set(() => found({ coords: { latitude: -34, longitude: 18 } }), owner.locates, { owner }) },
-      }, document: shown, location: { hash: "", replace() {} }, history: { state: { number: 1 } },
-      addEventListener: listen, removeEventListener() {}, matchMedia: () => ({ matches: false }), scrollTo() {}, scrollY: 0,
-      fetch: (url, options) => (owner.isOver ? new Promise(() => {}) : phone.send(owner, options.method, url.href.split("api/v1/")[1], options)),
+        onLine: true,
+        languages: ["en"],
+        permissions: { query: async () => ({ state: owner.locates ? "granted" : "denied" }) },
+        geolocation: {
+          getCurrentPosition: (found) =>
+            clock.set(() => found({ coords: { latitude: -34, longitude: 18 } }), owner.locates, { owner }),
+        },
+      },
+      document: shown,
+      location: { hash: "", replace() {} },
+      history: { state: { number: 1 } },
+      addEventListener: listen,
+      removeEventListener() {},
+      matchMedia: () => ({ matches: false }),
+      scrollTo() {},
+      scrollY: 0,
+      fetch: (url, options) =>
+        owner.isOver ? new Promise(() => {}) : phone.send(owner, options.method, url.href.split("api/v1/")[1], options),
       crypto: { randomUUID: () => phone.drawn(), getRandomValues: (bytes) => bytes.fill(7) },
-      localStorage: storageOf(phone.local, owner), sessionStorage: storageOf(phone.session, owner),
-      ...timeOf(clock, owner), AbortController: Patience, globalThis: { indexedDB: phone.storage.of(owner) },
+      localStorage: storageOf(phone.local, owner),
+      sessionStorage: storageOf(phone.session, owner),
+      ...timeOf(clock, owner),
+      AbortController: Patience,
+      globalThis: { indexedDB: phone.storage.of(owner) },
     };
-    const hooks = { useState: (value) => [value, this.#show], useLayoutEffect: (act) => { this.unmount = act(); } };
+    const hooks = {
+      useState: (value) => [value, this.#show],
+      useLayoutEffect: (act) => {
+        this.unmount = act();
+      },
+    };
     const load = modules(globals, hooks);
     [this.till, this.sale, this.means] = [load("till/till.js"), load("till/sale.js"), load("till/rules.js")];
   }
@@ -492,11 +682,23 @@ class Life {
     const minor = phone.nextAmount();
     const { agent, result } = this.sale.sale();
     phone.presses.set(minor, { agent, told: [], isSecond: Boolean(result) && !result.refused });
-    return this.sale.take({ tender: "cash", minor, digits: 2, currency: "ZAR", country: "ZA", description: "", receivedMinor: minor, ...fields });
+    return this.sale.take({
+      tender: "cash",
+      minor,
+      digits: 2,
+      currency: "ZAR",
+      country: "ZA",
+      description: "",
+      receivedMinor: minor,
+      ...fields,
+    });
   }
 
   takeWithoutReceipt() {
-    const { phone, sale: { sale, takeWithoutReceipt } } = this;
+    const {
+      phone,
+      sale: { sale, takeWithoutReceipt },
+    } = this;
     const { draft } = sale().result ?? {};
     if (!draft) return takeWithoutReceipt();
     const minor = phone.nextAmount(); // another press, whose sale is known by its amount
@@ -507,9 +709,14 @@ class Life {
 
   async signOut() {
     const { phone, till } = this;
-    if (await till.signOut() !== true) return;
+    if ((await till.signOut()) !== true) return;
     const { facts, sales } = phone.storage.raw();
-    if (facts.session || facts.basket || sales.some((one) => one.queued !== undefined && one.agent === facts.session?.agent)) phone.problems.push("signed out, and something is left");
+    if (
+      facts.session ||
+      facts.basket ||
+      sales.some((one) => one.queued !== undefined && one.agent === facts.session?.agent)
+    )
+      phone.problems.push("signed out, and something is left");
   }
 
   async clear() {

@@ -14,7 +14,8 @@ const ITEMS = [
   an(" a;=b ", { Title: "日本\u200b=x", Price: "12345678901234567.89" }),
 ];
 const readAs = (text, options) => read(text, { taxes: TAXES, items: [], digits: 2, ...options });
-const problemsOf = (text, options) => readAs(text, options).problems.map(({ line, column, code }) => [line, column, code].filter(Boolean).join(" "));
+const problemsOf = (text, options) =>
+  readAs(text, options).problems.map(({ line, column, code }) => [line, column, code].filter(Boolean).join(" "));
 
 test("What is exported is read again unchanged", () => {
   assert.deepEqual(readAs(write(ITEMS)), { items: ITEMS, problems: [] });
@@ -32,7 +33,9 @@ test("No cell of the export is computed", () => {
 test("A text with a formula anywhere is not computed, and is read again unchanged", () => {
   const signs = ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"];
   const hidden = ["", " ", "\u200b", "\u2800", "\ufeff", '"', "\u00a0\u0301", "\u3164"];
-  const texts = signs.flatMap((sign) => hidden.flatMap((mark) => [`${mark}${sign}1+1`, `Tea;${mark}${sign}1+1`, `a;b;${mark}${sign}1`, `'${mark}${sign}1`]));
+  const texts = signs.flatMap((sign) =>
+    hidden.flatMap((mark) => [`${mark}${sign}1+1`, `Tea;${mark}${sign}1+1`, `a;b;${mark}${sign}1`, `'${mark}${sign}1`]),
+  );
   for (const Title of [...texts, "Tea; milk", "'Tea'", "''=1", "Tea;'=1"]) {
     const written = write([an("a", { Title, Group: "Tea;=1" })]);
     const { items, problems } = readAs(written);
@@ -46,12 +49,21 @@ test("A text with a formula anywhere is not computed, and is read again unchange
 
 for (const [name, text] of [
   ["a comma", 'code,TITLE,price,taxcode,active\ncoffee,"Coffee, black",38.50,vat15,TRUE\n'],
-  ["a semicolon and a decimal comma", '\ufeffCode;Title;Price;TaxCode;Active\r\ncoffee;"Coffee, black";38,50;VAT15;yes\r\n;;;;\r\n'],
-  ["spaces around what is no text", "Code,Title,Price,TaxCode,Active\ncoffee,\"Coffee, black\", 38.50 ,\" vat15 \", Yes \n"],
+  [
+    "a semicolon and a decimal comma",
+    '\ufeffCode;Title;Price;TaxCode;Active\r\ncoffee;"Coffee, black";38,50;VAT15;yes\r\n;;;;\r\n',
+  ],
+  [
+    "spaces around what is no text",
+    'Code,Title,Price,TaxCode,Active\ncoffee,"Coffee, black", 38.50 ," vat15 ", Yes \n',
+  ],
   ["quotes", '"Code","Title","Price","TaxCode","Active"\r"coffee","Coffee, black","38.50","VAT15",""'],
 ]) {
   test(`A file is read with ${name}`, () => {
-    assert.deepEqual(readAs(text), { items: [an("coffee", { Title: "Coffee, black", Price: "38.50", TaxCode: "VAT15" })], problems: [] });
+    assert.deepEqual(readAs(text), {
+      items: [an("coffee", { Title: "Coffee, black", Price: "38.50", TaxCode: "VAT15" })],
+      problems: [],
+    });
   });
 }
 
@@ -92,18 +104,34 @@ for (const [text, expected] of [
 }
 
 test("A text is as long as the service counts it, in characters", () => {
-  for (const [field, longest] of [["Title", 128], ["Unit", 8], ["Group", 40]]) {
-    const file = (length) => (field === "Title" ? `Code,Title\na,${"🧾".repeat(length)}\n` : `Code,Title,${field}\na,Tea,${"🧾".repeat(length)}\n`);
+  for (const [field, longest] of [
+    ["Title", 128],
+    ["Unit", 8],
+    ["Group", 40],
+  ]) {
+    const file = (length) =>
+      field === "Title"
+        ? `Code,Title\na,${"🧾".repeat(length)}\n`
+        : `Code,Title,${field}\na,Tea,${"🧾".repeat(length)}\n`;
     assert.deepEqual([problemsOf(file(longest)), problemsOf(file(longest + 1))], [[], [`2 ${field} long`]]);
   }
 });
 
 test("A difference names what is added, changed and taken away", () => {
   const [coffee, second] = ITEMS;
-  const { added, changed, gone } = difference([coffee, second], [{ ...coffee, Price: "38", TaxCode: "vat15", Title: "Kaffee" }, an("tea")]);
+  const { added, changed, gone } = difference(
+    [coffee, second],
+    [{ ...coffee, Price: "38", TaxCode: "vat15", Title: "Kaffee" }, an("tea")],
+  );
 
-  assert.deepEqual(added.map((one) => one.Code), ["tea"]);
-  assert.deepEqual(changed.map((one) => one.changes), [[{ field: "Title", from: "The coffee", to: "Kaffee" }]]);
+  assert.deepEqual(
+    added.map((one) => one.Code),
+    ["tea"],
+  );
+  assert.deepEqual(
+    changed.map((one) => one.changes),
+    [[{ field: "Title", from: "The coffee", to: "Kaffee" }]],
+  );
   assert.deepEqual(gone, [second]);
 });
 
@@ -113,13 +141,23 @@ test("The changes of two people are both in the list", () => {
   const theirs = [{ ...base[0], Title: "Theirs", Price: "3.00" }, { ...base[2], Price: "4.00" }, base[3], an("other")];
 
   assert.deepEqual(merged(base, mine, theirs), [
-    { ...base[0], Title: "Theirs", Price: "2.00" }, { ...base[2], Price: "4.00" }, an("other"), { ...base[1], Title: "Mine" }, an("new"),
+    { ...base[0], Title: "Theirs", Price: "2.00" },
+    { ...base[2], Price: "4.00" },
+    an("other"),
+    { ...base[1], Title: "Mine" },
+    an("new"),
   ]);
 });
 
 test("Each pair of changes of two people is merged, and nothing typed is lost", () => {
   const base = [an("a", { Price: "1.00" }), an("z")];
-  const of = { untouched: base[0], "another price": { ...base[0], Price: "2.00" }, "another title": { ...base[0], Title: "Mine" }, "the same price": { ...base[0], Price: "1" }, gone: null };
+  const of = {
+    untouched: base[0],
+    "another price": { ...base[0], Price: "2.00" },
+    "another title": { ...base[0], Title: "Mine" },
+    "the same price": { ...base[0], Price: "1" },
+    gone: null,
+  };
   const expected = (mine, theirs) => {
     if (mine === "gone") return null;
     const isMine = ["another price", "another title"].includes(mine);

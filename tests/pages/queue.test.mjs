@@ -18,7 +18,10 @@ const statesOf = async (device) => (await device.store.newest(3, 1000)).map((sal
 test("1. A sale has its GUID and its number in the storage before anything is sent", async () => {
   const device = await aDevice();
   let stored;
-  device.send = async () => { [stored] = await device.store.queue(); return {}; };
+  device.send = async () => {
+    [stored] = await device.store.queue();
+    return {};
+  };
   const sale = await device.sell();
 
   assert.equal(stored.id, sale.id);
@@ -33,7 +36,10 @@ test("1. The kept basket knows its sale from the moment in which the sale is sto
   assert.deepEqual(await basketOf(), { key: 1 });
   device.isStorageFull = false;
   let stored;
-  device.send = async () => { stored = await basketOf(); return {}; };
+  device.send = async () => {
+    stored = await basketOf();
+    return {};
+  };
   const { id } = await device.sell();
   assert.deepEqual(stored, { key: 2, id });
   await device.store.keepBasket(undefined);
@@ -43,7 +49,10 @@ test("1. The kept basket knows its sale from the moment in which the sale is sto
 for (const storage of ["isStorageFull", "isStorageLate"]) {
   test(`1. A sale is shown as paid only when the storage knows it (${storage})`, async () => {
     const device = await aDevice();
-    device.send = async () => { device[storage] = true; return {}; };
+    device.send = async () => {
+      device[storage] = true;
+      return {};
+    };
     const sale = await device.sell();
 
     assert.deepEqual([sale.state, sale.isShownPaid], ["unknown", false]);
@@ -61,7 +70,17 @@ test("1. A sale that is sent again keeps its GUID", async () => {
   assert.deepEqual(await statesOf(device), ["paid"]);
 });
 
-for (const fault of ["lost request", "lost answer", "inProgress", "unknown", "busy", "down", "broken", "stranger", "page of another"]) {
+for (const fault of [
+  "lost request",
+  "lost answer",
+  "inProgress",
+  "unknown",
+  "busy",
+  "down",
+  "broken",
+  "stranger",
+  "page of another",
+]) {
   test(`2. A sale stays in the queue after: ${fault}`, async () => {
     const device = await aDevice();
     device.faults = [fault];
@@ -136,7 +155,9 @@ test("2. A refusal while the customer waits takes nothing and leaves nothing", a
 
 function deferred() {
   const made = {};
-  made.promise = new Promise((resolve) => { made.resolve = resolve; });
+  made.promise = new Promise((resolve) => {
+    made.resolve = resolve;
+  });
   return made;
 }
 
@@ -148,12 +169,18 @@ test("2. A sale that is refused at the till while an older one is sent is not se
   device.send = async (request, ...rest) => {
     if (request.BasicTran.Amount !== "6.66") await older.promise;
     else if ((tries += 1) === 1) return {};
-    else { older.resolve(); await refusal.promise; }
+    else {
+      older.resolve();
+      await refusal.promise;
+    }
     return send.call(device, request, ...rest);
   };
   await device.sell({ isOnline: false, minor: 666 });
   const selling = device.sell({ description: "poison" });
-  while ((await device.store.queue()).length < 2) await new Promise((resolve) => { setTimeout(resolve, 1); });
+  while ((await device.store.queue()).length < 2)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
   const round = device.queue.hurry();
   const { refused } = await selling;
   refusal.resolve();
@@ -173,14 +200,18 @@ test("2. One sale that never gets an answer holds nobody back", async () => {
   for (let more = 0; more < 20; more += 1) await device.sell({ isOnline: false });
   for (const _ of [1, 2, 3]) await device.wait(20);
 
-  assert.deepEqual((await device.store.queue()).map((one) => one.id), [bad.id]);
+  assert.deepEqual(
+    (await device.store.queue()).map((one) => one.id),
+    [bad.id],
+  );
 });
 
 test("13. A sale at the till is sent at once, while the queue waits for an answer or pauses", async () => {
   const device = await aDevice();
   const { send } = device;
   await device.sell({ isOnline: false, minor: 666 });
-  device.send = (request, ...rest) => (request.BasicTran.Amount === "6.66" ? new Promise(() => {}) : send.call(device, request, ...rest));
+  device.send = (request, ...rest) =>
+    request.BasicTran.Amount === "6.66" ? new Promise(() => {}) : send.call(device, request, ...rest);
   device.queue.hurry();
 
   assert.equal((await device.sell()).state, "paid");
@@ -227,7 +258,10 @@ test("5. No sale is sent under another agent", async () => {
   await device.wait(60);
   await device.wait(60);
 
-  assert.deepEqual(device.service.sent.filter((one) => one.agent === 4), []);
+  assert.deepEqual(
+    device.service.sent.filter((one) => one.agent === 4),
+    [],
+  );
 });
 
 test("6. A sale that was begun online is repeated as it was", async () => {
@@ -256,7 +290,10 @@ test("7. The numbers of a device are unique and grow, whatever is refused", asyn
   await device.sell({ isOnline: false });
   const numbers = (await device.store.newest(3, 10)).map((one) => one.number);
 
-  assert.deepEqual(numbers, [6, 5, 4, 3, 2, 1].map((one) => `TEST2-00000${one}`));
+  assert.deepEqual(
+    numbers,
+    [6, 5, 4, 3, 2, 1].map((one) => `TEST2-00000${one}`),
+  );
 });
 
 for (const days of [-2, 2]) {
@@ -298,9 +335,17 @@ test("2. A sale is not sent twice at once: the queue waits for the till", async 
   const device = await aDevice();
   let answer;
   let requests = 0;
-  device.send = () => { requests += 1; return new Promise((resolve) => { answer = resolve; }); };
+  device.send = () => {
+    requests += 1;
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  };
   const selling = device.sell();
-  while (!answer) await new Promise((resolve) => { setTimeout(resolve, 1); });
+  while (!answer)
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1);
+    });
   await device.queue.hurry();
 
   assert.equal(requests, 1);
@@ -335,17 +380,23 @@ for (const isOnline of [true, false]) {
 }
 
 // The records of the database, also the hidden ones.
-const raw = (device) => new Promise((resolve) => {
-  device.factory.open("payments.till").onsuccess = ({ target }) => {
-    const counted = target.result.transaction("sales").objectStore("sales").count();
-    counted.onsuccess = () => { target.result.close(); resolve(counted.result); };
-  };
-});
+const raw = (device) =>
+  new Promise((resolve) => {
+    device.factory.open("payments.till").onsuccess = ({ target }) => {
+      const counted = target.result.transaction("sales").objectStore("sales").count();
+      counted.onsuccess = () => {
+        target.result.close();
+        resolve(counted.result);
+      };
+    };
+  });
 
 test("12. A sale that the service refused and the storage cannot delete is not sent again", async () => {
   const device = await aDevice();
   const remove = device.store.remove;
-  device.store.remove = async () => { throw new Error("The storage does not answer."); };
+  device.store.remove = async () => {
+    throw new Error("The storage does not answer.");
+  };
   const { refused } = await device.sell({ description: "poison" });
   device.store.remove = remove;
   const sent = device.service.sent.length;
@@ -414,7 +465,9 @@ test("9. A connection to the database that broke is opened again", async () => {
   device.factory.open = (...given) => {
     opened += 1;
     const request = open.apply(device.factory, given);
-    request.addEventListener("success", () => { database = request.result; });
+    request.addEventListener("success", () => {
+      database = request.result;
+    });
     return request;
   };
   await device.kill();
@@ -438,7 +491,8 @@ test("9. A parked sale that is sent again while the storage is full stays parked
 
 test("10. A sale of an earlier version is sent as that version made it", async () => {
   const device = await aDevice();
-  const sale = JSON.parse(`{"id": "00000000-0000-4000-8000-00000000ABCD", "device": "OLD22", "counter": 7, "number": "OLD22-000007", "version": 1, "agent": 3, "gmt": 2,
+  const sale =
+    JSON.parse(`{"id": "00000000-0000-4000-8000-00000000ABCD", "device": "OLD22", "counter": 7, "number": "OLD22-000007", "version": 1, "agent": 3, "gmt": 2,
     "draft": {"tender": "cash", "minor": 500, "digits": 2, "currency": "ZAR", "description": ""}, "minor": 500, "isOffline": true, "isShownPaid": true,
     "takenAt": 1795435200000, "queued": 7, "state": "waiting", "request": {"BasicTran": {"ID": "00000000-0000-4000-8000-00000000ABCD", "InputType": 10,
     "Amount": "5.00", "CurrencyID": "ZAR", "FieldOfThen": 1, "OfflineTran": {"OfflineMode": true, "Invoice": "OLD22-000007", "OfflineQueueId": "OLD22:7"}}}}`);
@@ -473,7 +527,10 @@ test("2. A pause that the service asks two sales for is kept for all", async () 
   device.faults = [];
   const { service } = device;
   const { answer } = service;
-  service.answer = (request) => { service.sent.push({ id: request.BasicTran.ID }); return { status: 503, retryAfter: 25, body: { ErrorCode: 903, ErrorMessage: "Out of reach." } }; };
+  service.answer = (request) => {
+    service.sent.push({ id: request.BasicTran.ID });
+    return { status: 503, retryAfter: 25, body: { ErrorCode: 903, ErrorMessage: "Out of reach." } };
+  };
   await device.wait(60);
   const sent = service.sent.length;
   await device.queue.hurry();
@@ -497,7 +554,12 @@ test("A sale that did not reach the bank is refused, because its ID is used up",
 });
 
 test("No body, however strange, is taken for a refusal or stops the queue", async () => {
-  const bodies = [{ ErrorCode: 0, TransactionID: 5 }, { ErrorCode: 404, message: "no" }, { ErrorCode: 310 }, { ErrorCode: 202, Validations: {} }];
+  const bodies = [
+    { ErrorCode: 0, TransactionID: 5 },
+    { ErrorCode: 404, message: "no" },
+    { ErrorCode: 310 },
+    { ErrorCode: 202, Validations: {} },
+  ];
   for (const body of bodies) {
     for (const status of body.message ? [200, 400, 404] : [200]) {
       const device = await aDevice();
@@ -513,21 +575,71 @@ test("No body, however strange, is taken for a refusal or stops the queue", asyn
 
 test("An answer about another sale, or without an ErrorCode, settles nothing", () => {
   const paid = { ErrorCode: 0, TransactionID: "B" };
-  for (const answer of [{}, { status: 200 }, { status: 200, body: paid }, { status: 200, body: { ErrorCode: 0 } }, { status: 302, body: { ErrorCode: 0 } }]) {
+  for (const answer of [
+    {},
+    { status: 200 },
+    { status: 200, body: paid },
+    { status: 200, body: { ErrorCode: 0 } },
+    { status: 302, body: { ErrorCode: 0 } },
+  ]) {
     assert.equal(meaning("A", answer).means, "again");
   }
 });
 
-const faults = fc.constantFrom("lost request", "lost answer", "inProgress", "unknown", "busy", "down", "broken", "stranger", "page of another", undefined, undefined, undefined);
+const faults = fc.constantFrom(
+  "lost request",
+  "lost answer",
+  "inProgress",
+  "unknown",
+  "busy",
+  "down",
+  "broken",
+  "stranger",
+  "page of another",
+  undefined,
+  undefined,
+  undefined,
+);
 const command = fc.oneof(
-  fc.record({ do: fc.constant("sell"), isOnline: fc.boolean(), tender: fc.constantFrom("cash", "cash", "onAccount", "linkedCard"), description: fc.constantFrom("", "", "", "poison", "declined"), faults: fc.array(faults, { maxLength: 3 }) }),
-  fc.record({ do: fc.constant("wait"), seconds: fc.integer({ min: 1, max: 70 }), faults: fc.array(faults, { maxLength: 6 }) }),
+  fc.record({
+    do: fc.constant("sell"),
+    isOnline: fc.boolean(),
+    tender: fc.constantFrom("cash", "cash", "onAccount", "linkedCard"),
+    description: fc.constantFrom("", "", "", "poison", "declined"),
+    faults: fc.array(faults, { maxLength: 3 }),
+  }),
+  fc.record({
+    do: fc.constant("wait"),
+    seconds: fc.integer({ min: 1, max: 70 }),
+    faults: fc.array(faults, { maxLength: 6 }),
+  }),
   fc.record({ do: fc.constant("kill"), steps: fc.integer({ min: 0, max: 14 }) }),
-  fc.record({ do: fc.constantFrom("end sessions", "sign in", "block", "unblock", "fill the storage", "empty the storage", "stall the storage", "commit", "send again", "look", "switch Offline off", "switch Offline on") }),
+  fc.record({
+    do: fc.constantFrom(
+      "end sessions",
+      "sign in",
+      "block",
+      "unblock",
+      "fill the storage",
+      "empty the storage",
+      "stall the storage",
+      "commit",
+      "send again",
+      "look",
+      "switch Offline off",
+      "switch Offline on",
+    ),
+  }),
   fc.record({ do: fc.constant("set the clock"), days: fc.integer({ min: -2, max: 2 }) }),
 );
 
-const limit = (promise) => Promise.race([promise, new Promise((resolve) => { setTimeout(resolve, 40, "stuck"); })]);
+const limit = (promise) =>
+  Promise.race([
+    promise,
+    new Promise((resolve) => {
+      setTimeout(resolve, 40, "stuck");
+    }),
+  ]);
 
 async function run(device, one) {
   if (one.faults) device.faults = [...one.faults];
@@ -546,7 +658,9 @@ async function run(device, one) {
   if (one.do === "switch Offline off") device.features = {};
   if (one.do === "switch Offline on") device.features = { Offline: true };
   if (one.do === "set the clock") device.skew = one.days * 86_400_000;
-  if (one.do === "send again") for (const sale of await device.store.queue()) if (sale.state === "parked") await limit(device.queue.sendAgain(sale.id));
+  if (one.do === "send again")
+    for (const sale of await device.store.queue())
+      if (sale.state === "parked") await limit(device.queue.sendAgain(sale.id));
   if (device.visit.isOver) await device.begin();
 }
 
@@ -554,13 +668,18 @@ async function run(device, one) {
 async function check(device) {
   const sales = await device.heal();
   const byId = new Map(sales.map((sale) => [sale.id, sale]));
-  assert.deepEqual((await device.store.queue()).filter((sale) => sale.state !== "parked"), [], "the queue drained");
+  assert.deepEqual(
+    (await device.store.queue()).filter((sale) => sale.state !== "parked"),
+    [],
+    "the queue drained",
+  );
   for (const [id, shown] of device.shown) {
     const sale = byId.get(id);
     assert.ok(sale, `${id} was shown as ${shown} and is gone`);
     const isTaken = device.service.taken.has(id) && !device.service.taken.get(id).isDeclined;
     if (shown === "paid") assert.equal(sale.state, "paid");
-    if (shown === "waiting") assert.ok(["paid", "parked"].includes(sale.state), `${id} was shown as paid and is ${sale.state}`);
+    if (shown === "waiting")
+      assert.ok(["paid", "parked"].includes(sale.state), `${id} was shown as paid and is ${sale.state}`);
     assert.equal(sale.state === "paid", isTaken, `${id} is ${sale.state}`);
   }
   const { basket: kept } = await device.store.facts();
@@ -568,7 +687,8 @@ async function check(device) {
   if (sold) assert.equal(kept.id, sold.id, "the basket of a stored sale is not offered again");
   for (const [id, { agent, isDeclined }] of device.service.taken) {
     assert.equal(agent, 3);
-    if (!isDeclined) assert.equal(byId.get(id)?.state, "paid", `${id} took money, and the till shows ${byId.get(id)?.state}`);
+    if (!isDeclined)
+      assert.equal(byId.get(id)?.state, "paid", `${id} took money, and the till shows ${byId.get(id)?.state}`);
   }
   for (const id of device.refused) {
     assert.ok(!device.service.taken.has(id), `${id} was shown as refused and was sent`);

@@ -1,10 +1,13 @@
 // The tests of a file, one after the other. Node's own runner follows every promise of the pages, which takes most of the time.
 const all = [];
 
-export const test = (name, act) => { all.push({ name, act }); };
+export const test = (name, act) => {
+  all.push({ name, act });
+};
 
 process.exitCode = 1; // until all have ended: a test that waits for ever ends the process
-process.once("beforeExit", async () => { // the modules of all tests are loaded
+process.once("beforeExit", async () => {
+  // the modules of all tests are loaded
   let failures = 0;
   for (const { name, act } of all) {
     try {

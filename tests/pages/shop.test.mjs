@@ -1,27 +1,76 @@
 // The rules of the shop's views, each with the answers of the service that it depends on.
 import assert from "node:assert/strict";
 import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";
-import { CASHIER, ITEM, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, TERMINAL, TILL, WEBHOOK, aShop, aTill, kindOf, listed } from "./pages.mjs";
+import {
+  CASHIER,
+  ITEM,
+  OWNER,
+  OWNERS_TILL,
+  PAYMENT,
+  SUPPORT,
+  TERMINAL,
+  TILL,
+  WEBHOOK,
+  aShop,
+  aTill,
+  kindOf,
+  listed,
+} from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const sentOf = (tab, kind) => tab.sent.filter((one) => kindOf(one.path) === kind).map((one) => one.body);
-const refused = (code, ...findings) => ({ status: 400, ErrorCode: code, ErrorMessage: "No.", Validations: findings.map(([Property, Code]) => ({ Property, Code, Type: 1 })) });
-const submit = (tab) => tab.click([...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1));
-const row = (fields) => ({ Day: "2026-11-23", AgentID: 3, AgentName: "Till 1", InputType: 10, CurrencyID: "ZAR", Payments: 1, Reversals: 0, AmountReversed: "0.00", Amount: fields.Net, ...fields });
-const takings = (now, before) => ({ "report/takings": ({ body }) => ({ Takings: body.Period.From === "2026-11-16" ? before : now, Taxes: [], ReceiptNumbers: [] }) });
+const refused = (code, ...findings) => ({
+  status: 400,
+  ErrorCode: code,
+  ErrorMessage: "No.",
+  Validations: findings.map(([Property, Code]) => ({ Property, Code, Type: 1 })),
+});
+const submit = (tab) =>
+  tab.click(
+    [...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1),
+  );
+const row = (fields) => ({
+  Day: "2026-11-23",
+  AgentID: 3,
+  AgentName: "Till 1",
+  InputType: 10,
+  CurrencyID: "ZAR",
+  Payments: 1,
+  Reversals: 0,
+  AmountReversed: "0.00",
+  Amount: fields.Net,
+  ...fields,
+});
+const takings = (now, before) => ({
+  "report/takings": ({ body }) => ({
+    Takings: body.Period.From === "2026-11-16" ? before : now,
+    Taxes: [],
+    ReceiptNumbers: [],
+  }),
+});
 
 // The hours of takings today and a week ago, and the comparison at 14:00.
 const COMPARED = [
-  [{ 9: "10.00" }, { 9: "4.00", 14: "100.00" }, "R 6.00 (150%) more than last Monday by 2:00 PM. Last Monday's total was R 104.00."], // this hour is not over
+  [
+    { 9: "10.00" },
+    { 9: "4.00", 14: "100.00" },
+    "R 6.00 (150%) more than last Monday by 2:00 PM. Last Monday's total was R 104.00.",
+  ], // this hour is not over
   [{ 9: "1.00", 14: "50.00" }, { 9: "4.00", 15: "1.00" }, "R 3.00 (75%) less than last Monday by 2:00 PM."],
-  [{ 9: "1.00", 14: "50.00" }, { 9: "4.00", 13: "1.00" }, "R 46.00 more than last Monday. Last Monday's total was R 5.00."], // they were closed by now
+  [
+    { 9: "1.00", 14: "50.00" },
+    { 9: "4.00", 13: "1.00" },
+    "R 46.00 more than last Monday. Last Monday's total was R 5.00.",
+  ], // they were closed by now
   [{ 9: "1.00" }, { 14: "4.00" }, "Last Monday's total was R 4.00."], // they had not opened yet
   [{ 9: "1.00" }, {}, "Nothing was taken last Monday."],
 ];
 
 for (const [now, before, words] of COMPARED) {
   test(`Today is compared by whole hours: ${words}`, async () => {
-    const [ours, theirs] = [now, before].map((hours) => Object.entries(hours).map(([hour, Net]) => row({ Hour: Number(hour), Net })));
+    const [ours, theirs] = [now, before].map((hours) =>
+      Object.entries(hours).map(([hour, Net]) => row({ Hour: Number(hour), Net })),
+    );
     const tab = await aShop({ answers: takings(ours, theirs) });
     const shown = tab.all(".compared")[0].textContent.replace(/\s+/g, " ").trim();
     assert.ok(shown.startsWith(words), shown);
@@ -32,14 +81,27 @@ for (const [now, before, words] of COMPARED) {
 }
 
 test("Today shows what is unknown first, and then the five latest payments", async () => {
-  const all = Array.from({ length: 8 }, (_, number) => ({ ...PAYMENT, ID: `P${number}`, Date: `2026-11-23T13:0${number}:00.000` }));
+  const all = Array.from({ length: 8 }, (_, number) => ({
+    ...PAYMENT,
+    ID: `P${number}`,
+    Date: `2026-11-23T13:0${number}:00.000`,
+  }));
   Object.assign(all[7], { OperationID: 3, Substate: 502, Description: null });
   const unknown = { ...PAYMENT, ID: "P9", Substate: 201, IsNotFinished: true, Date: "2026-11-23T08:00:00.000" };
   const tab = await aShop({ answers: { "payment/listHistoryEx": { ...listed(...all), InProcess: [unknown] } } });
 
-  assert.deepEqual(tab.all("[data-id]").map((one) => one.getAttribute("data-id")), ["P9", "P7", "P6", "P5", "P4", "P3"]);
+  assert.deepEqual(
+    tab.all("[data-id]").map((one) => one.getAttribute("data-id")),
+    ["P9", "P7", "P6", "P5", "P4", "P3"],
+  );
   assert.ok(tab.text.includes("One has no known outcome yet."));
-  assert.deepEqual(tab.all("[data-id] .what").slice(0, 3).map((one) => one.label), ["Tea", "Return", "Tea"]);
+  assert.deepEqual(
+    tab
+      .all("[data-id] .what")
+      .slice(0, 3)
+      .map((one) => one.label),
+    ["Tea", "Return", "Tea"],
+  );
 });
 
 test("Today asks each minute while somebody uses the page, and again when she returns", async () => {
@@ -62,19 +124,51 @@ test("Today asks each minute while somebody uses the page, and again when she re
 });
 
 test("A week has the taxes of its own days, and is compared with the week before", async () => {
-  const tax = (Day, Tax, Rate = "15") => ({ Day, Code: "VAT", Name: "VAT", Rate, CurrencyID: "ZAR", Gross: "10.00", Tax });
-  const tab = await aShop({ hash: "#/week", answers: { "report/takings": {
-    Takings: [row({ Day: "2026-11-16", Net: "8.00" }), row({ Day: "2026-11-17", Net: "3.00" }), row({ Net: "1.00" })], Taxes: [tax("2026-11-16", "9.00"), tax("2026-11-17", "1.00"), tax("2026-11-23", "2.50"), tax("2026-11-23", "0.50", "5")], ReceiptNumbers: [],
-  } } });
+  const tax = (Day, Tax, Rate = "15") => ({
+    Day,
+    Code: "VAT",
+    Name: "VAT",
+    Rate,
+    CurrencyID: "ZAR",
+    Gross: "10.00",
+    Tax,
+  });
+  const tab = await aShop({
+    hash: "#/week",
+    answers: {
+      "report/takings": {
+        Takings: [
+          row({ Day: "2026-11-16", Net: "8.00" }),
+          row({ Day: "2026-11-17", Net: "3.00" }),
+          row({ Net: "1.00" }),
+        ],
+        Taxes: [
+          tax("2026-11-16", "9.00"),
+          tax("2026-11-17", "1.00"),
+          tax("2026-11-23", "2.50"),
+          tax("2026-11-23", "0.50", "5"),
+        ],
+        ReceiptNumbers: [],
+      },
+    },
+  });
 
   assert.deepEqual(sentOf(tab, "report/takings")[0].Period, { From: "2026-11-10", To: "2026-11-23" });
   assert.equal(tab.all("[data-testid='net-of-week']")[0].getAttribute("data-amount"), "4.00");
   assert.ok(tab.text.includes("R 4.00 (50%) less than"));
-  assert.deepEqual(tab.all(".tax .money").map((one) => one.getAttribute("data-amount")), ["20.00", "3.50", "10.00", "0.50", "4.00"]);
+  assert.deepEqual(
+    tab.all(".tax .money").map((one) => one.getAttribute("data-amount")),
+    ["20.00", "3.50", "10.00", "0.50", "4.00"],
+  );
 });
 
 test("Days without a beginning are thirty days before their end, and days that go backwards are not asked for", async () => {
-  for (const [query, period] of [["", { From: "2026-10-24", To: "2026-11-23" }], ["?to=2026-11-01", { From: "2026-10-02", To: "2026-11-01" }], ["?from=2026-11-02&to=x", { From: "2026-11-02", To: "2026-11-23" }], ["?from=2026-11-02&to=2026-11-01", undefined]]) {
+  for (const [query, period] of [
+    ["", { From: "2026-10-24", To: "2026-11-23" }],
+    ["?to=2026-11-01", { From: "2026-10-02", To: "2026-11-01" }],
+    ["?from=2026-11-02&to=x", { From: "2026-11-02", To: "2026-11-23" }],
+    ["?from=2026-11-02&to=2026-11-01", undefined],
+  ]) {
     const tab = await aShop({ hash: `#/days${query}` });
     assert.deepEqual(sentOf(tab, "report/takings")[0]?.Period, period);
   }
@@ -82,24 +176,52 @@ test("Days without a beginning are thirty days before their end, and days that g
 
 // The fields of a payment, the look of its state, and whether the page says why the bank refused.
 const LOOKS = [
-  [{}, "good", false], [{ AmountRvs: "2.00" }, "", false], [{ Substate: 502, AmountRvs: "12.30" }, "", false], [{ Substate: 412, StateDisplay: "x" }, "bad", true], [{ Substate: 201, IsNotFinished: true }, "warn", false], [{ Substate: 401, IsNotFinished: true }, "warn", false],
-  [{ OperationID: 3, Substate: 502, ReverseID: "P0" }, "", false], [{ OperationID: 3, Substate: 412, ReverseID: "P0" }, "bad", true], [{ OperationID: 3, Substate: 505, IsNotFinished: true, ReverseID: "P0" }, "warn", false],
+  [{}, "good", false],
+  [{ AmountRvs: "2.00" }, "", false],
+  [{ Substate: 502, AmountRvs: "12.30" }, "", false],
+  [{ Substate: 412, StateDisplay: "x" }, "bad", true],
+  [{ Substate: 201, IsNotFinished: true }, "warn", false],
+  [{ Substate: 401, IsNotFinished: true }, "warn", false],
+  [{ OperationID: 3, Substate: 502, ReverseID: "P0" }, "", false],
+  [{ OperationID: 3, Substate: 412, ReverseID: "P0" }, "bad", true],
+  [{ OperationID: 3, Substate: 505, IsNotFinished: true, ReverseID: "P0" }, "warn", false],
 ];
 
 test("The state of a payment has its look, and a refusal its reason", async () => {
   for (const [fields, look, isRefused] of LOOKS) {
-    const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/ID": { Transactions: [{ ...PAYMENT, ...fields, Result: { Code: "05", Message: "Do not honour" } }] } } });
+    const tab = await aShop({
+      hash: "#/payments/P1",
+      answers: {
+        "payment/ID": { Transactions: [{ ...PAYMENT, ...fields, Result: { Code: "05", Message: "Do not honour" } }] },
+      },
+    });
     assert.equal(tab.all(".headline .badge")[0].getAttribute("class"), `badge ${look}`, JSON.stringify(fields));
-    assert.equal(tab.all("dt").some((one) => one.label === "Reason"), isRefused);
+    assert.equal(
+      tab.all("dt").some((one) => one.label === "Reason"),
+      isRefused,
+    );
   }
 });
 
 test("The pages of a merchant's tills and terminals are all read, and people stand apart", async () => {
-  const paged = (all, name, counters) => ({ body }) => ({ [name]: [all[body.Page - 1]], [counters]: { PageCount: all.length } });
+  const paged =
+    (all, name, counters) =>
+    ({ body }) => ({ [name]: [all[body.Page - 1]], [counters]: { PageCount: all.length } });
   const takingsOf = [row({ Day: "2026-11-20", Net: "1.00" }), row({ Day: "2026-11-18", Net: "1.00" })];
-  const answers = { "merchant/pos/list": paged([TILL, OWNERS_TILL, { ...TILL, ID: 4, Name: "Till 2" }], "PosList", "PosCounters"), "merchant/terminal/list": paged([TERMINAL, { ...TERMINAL, ID: 9, Name: "TILL-9" }], "Terminals", "TerminalsCounters"), ...takings(takingsOf, takingsOf) };
+  const answers = {
+    "merchant/pos/list": paged([TILL, OWNERS_TILL, { ...TILL, ID: 4, Name: "Till 2" }], "PosList", "PosCounters"),
+    "merchant/terminal/list": paged(
+      [TERMINAL, { ...TERMINAL, ID: 9, Name: "TILL-9" }],
+      "Terminals",
+      "TerminalsCounters",
+    ),
+    ...takings(takingsOf, takingsOf),
+  };
   const tab = await aShop({ hash: "#/tills", answers });
-  assert.deepEqual(tab.all("[data-id]").map((one) => one.getAttribute("data-id")), ["3", "4", "1"]);
+  assert.deepEqual(
+    tab.all("[data-id]").map((one) => one.getAttribute("data-id")),
+    ["3", "4", "1"],
+  );
   assert.ok(tab.all("[data-id='3']")[0].label.includes("Nov 20, 2026"), "the last of its days with payments");
   await tab.press("New till");
   assert.ok(tab.text.includes("TILL-9"));
@@ -108,7 +230,17 @@ test("The pages of a merchant's tills and terminals are all read, and people sta
 test("An answer to an earlier choice is not shown", async () => {
   let late;
   const found = (name) => listed({ ...PAYMENT, Description: name });
-  const tab = await aShop({ hash: "#/payments", answers: { "payment/listHistoryEx": ({ body }) => (body.ListBasicModel.Search === "slow" ? new Promise((come) => { late = come; }) : found("Quick")) } });
+  const tab = await aShop({
+    hash: "#/payments",
+    answers: {
+      "payment/listHistoryEx": ({ body }) =>
+        body.ListBasicModel.Search === "slow"
+          ? new Promise((come) => {
+              late = come;
+            })
+          : found("Quick"),
+    },
+  });
   for (const word of ["slow", "quick"]) {
     tab.go(`#/payments?search=${word}`);
     await tab.settle();
@@ -121,10 +253,16 @@ test("An answer to an earlier choice is not shown", async () => {
 
 // The filters of the address, and the fields of the request.
 const FILTERED = {
-  "search=R+1%2C234.50&till=3&kind=10&page=2": [{}, { Search: "1234.50", AccountID: 3, InputType: 10, Page: 2, Sort: "Date desc" }],
+  "search=R+1%2C234.50&till=3&kind=10&page=2": [
+    {},
+    { Search: "1234.50", AccountID: 3, InputType: 10, Page: 2, Sort: "Date desc" },
+  ],
   "from=2026-11-01&to=2026-11-31&rrn=7&sort=asc": [{ From: "2026-11-01" }, { RRN: "7", Page: 1, Sort: "Date asc" }],
   "from=2026-13-01&to=2026-11-02&rrn=7": [{ To: "2026-11-02" }, { RRN: "7", Page: 1, Sort: "Date desc" }],
-  "extid=a&acquirer=b&invoice=c&till=x": [{}, { ExtID: "a", AcquirerCode: "b", Invoice: "c", AccountID: "x", Page: 1, Sort: "Date desc" }],
+  "extid=a&acquirer=b&invoice=c&till=x": [
+    {},
+    { ExtID: "a", AcquirerCode: "b", Invoice: "c", AccountID: "x", Page: 1, Sort: "Date desc" },
+  ],
 };
 
 for (const [query, [period, model]] of Object.entries(FILTERED)) {
@@ -144,40 +282,73 @@ test("A search finds an amount as it is shown", async () => {
 });
 
 test("An address that somebody mistyped is answered", async () => {
-  for (const hash of ["#/nothing", "#/payments/x", "#/days?from=2026-13-99&to=x", "#/day-report?day=x", "#/%", "#/constructor", "#/day-report?day=2026-02-30"]) {
+  for (const hash of [
+    "#/nothing",
+    "#/payments/x",
+    "#/days?from=2026-13-99&to=x",
+    "#/day-report?day=x",
+    "#/%",
+    "#/constructor",
+    "#/day-report?day=2026-02-30",
+  ]) {
     const tab = await aShop({ hash });
     assert.deepEqual([tab.all("h1").length, /undefined/.test(tab.document.title)], [1, false], hash);
   }
 });
 
 test("The button of a return names the amount that is typed", async () => {
-  const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/ID": { Transactions: [{ ...PAYMENT, AmountEff: "2500.00" }] } } });
+  const tab = await aShop({
+    hash: "#/payments/P1",
+    answers: { "payment/ID": { Transactions: [{ ...PAYMENT, AmountEff: "2500.00" }] } },
+  });
   await tab.press("Return…");
   assert.equal(tab.document.querySelector("[name=amount]").value, "2,500.00");
-  for (const [amount, named] of [["12", " R 12.00"], ["1 163,58", " R 1,163.58"], ["1,163.58", " R 1,163.58"], ["1,163", " R 1,163.00"], ["R 0,5", " R 0.50"], ["2501", ""]]) {
+  for (const [amount, named] of [
+    ["12", " R 12.00"],
+    ["1 163,58", " R 1,163.58"],
+    ["1,163.58", " R 1,163.58"],
+    ["1,163", " R 1,163.00"],
+    ["R 0,5", " R 0.50"],
+    ["2501", ""],
+  ]) {
     await tab.fill({ amount });
     assert.equal(tab.all("dialog button").find((one) => one.type === "submit").label, `Return${named}`);
   }
 });
 
 test("A journal has the days that are over, its till, and the bookkeeper's names", async () => {
-  for (const [query, period] of [["", { From: "2026-10-24", To: "2026-11-22" }], ["?from=2026-11-05&to=2026-11-06&search=a", { From: "2026-11-05", To: "2026-11-06" }], ["?from=2026-11-05&till=3&extid=4", { From: "2026-11-05", To: "2026-11-22" }]]) {
+  for (const [query, period] of [
+    ["", { From: "2026-10-24", To: "2026-11-22" }],
+    ["?from=2026-11-05&to=2026-11-06&search=a", { From: "2026-11-05", To: "2026-11-06" }],
+    ["?from=2026-11-05&till=3&extid=4", { From: "2026-11-05", To: "2026-11-22" }],
+  ]) {
     const tab = await aShop({ hash: `#/payments${query}` });
     await tab.press("Export");
     await tab.fill({ format: "hledger", Cash: "Assets:Till" });
     submit(tab);
     await tab.settle();
     const [{ Period, Format, Accounts, ListBasicModel }] = sentOf(tab, "report/export");
-    assert.deepEqual([Period, Format, Accounts.Cash, ListBasicModel.AccountID, ListBasicModel.Search], [period, "hledger", "Assets:Till", query.includes("till") ? 3 : undefined, undefined]);
+    assert.deepEqual(
+      [Period, Format, Accounts.Cash, ListBasicModel.AccountID, ListBasicModel.Search],
+      [period, "hledger", "Assets:Till", query.includes("till") ? 3 : undefined, undefined],
+    );
     assert.deepEqual(tab.left, ["https://files.example/x"]);
   }
 });
 
 // What a system user types over all merchants: the payment that it leads to, or the words.
 const SOUGHT = [
-  ["00000000-0000-4000-8000-00000000AAAA", {}, "#/payments/P1"], [" 261123.42.7 ", { "payment/listHistoryEx": { ...listed(), InProcess: [PAYMENT] } }, "#/payments/P1"], ["261123.42.7", {}, "No merchant has"],
-  ["261123.42.7", { "payment/listHistoryEx": refused(202) }, "No merchant has"], ["00000000-0000-4000-8000-00000000AAAA", { "payment/ID": { status: 404, ErrorCode: ErrorCode.TRANSACTION_NOT_FOUND } }, "No merchant has"],
-  ["Tea", {}, "Over all merchants, only receipt numbers"], ["261123.42.7", { "payment/listHistoryEx": { status: 500, ErrorCode: 901 } }, "Something went wrong"],
+  ["00000000-0000-4000-8000-00000000AAAA", {}, "#/payments/P1"],
+  [" 261123.42.7 ", { "payment/listHistoryEx": { ...listed(), InProcess: [PAYMENT] } }, "#/payments/P1"],
+  ["261123.42.7", {}, "No merchant has"],
+  ["261123.42.7", { "payment/listHistoryEx": refused(202) }, "No merchant has"],
+  [
+    "00000000-0000-4000-8000-00000000AAAA",
+    { "payment/ID": { status: 404, ErrorCode: ErrorCode.TRANSACTION_NOT_FOUND } },
+    "No merchant has",
+  ],
+  ["Tea", {}, "Over all merchants, only receipt numbers"],
+  ["261123.42.7", { "payment/listHistoryEx": { status: 500, ErrorCode: 901 } }, "Something went wrong"],
 ];
 
 test("A system user finds a payment of any merchant by its number or ID, and its merchant is shown", async () => {
@@ -189,13 +360,24 @@ test("A system user finds a payment of any merchant by its number or ID, and its
     const isFound = end.startsWith("#");
     assert.ok(isFound ? tab.entries.at(-1).hash === end : tab.text.includes(end), `${typed}: ${tab.text}`);
     if (isFound) assert.equal(JSON.parse(tab.session.get("payments.session")).merchant.ClientID, PAYMENT.ClientID);
-    if (typed.includes(".42.") && isFound) assert.deepEqual(sentOf(tab, "payment/listHistoryEx")[0], { Period: { From: "2026-11-23", To: "2026-11-23" }, ListBasicModel: { AccountID: 42, Invoice: "261123.42.7" } });
+    if (typed.includes(".42.") && isFound)
+      assert.deepEqual(sentOf(tab, "payment/listHistoryEx")[0], {
+        Period: { From: "2026-11-23", To: "2026-11-23" },
+        ListBasicModel: { AccountID: 42, Invoice: "261123.42.7" },
+      });
   }
 });
 
 test("A merchant is shown by its administrator's account, or only by the part that another account sees", async () => {
-  for (const [tills, account, words] of [[[TILL, OWNERS_TILL], 1, "Shop of 1"], [[TILL], 3, "Shop of 3, only Till 1"], [[], null, "This merchant has no till yet."]]) {
-    const tab = await aShop({ me: SUPPORT, answers: { "merchant/pos/list": { PosList: tills, PosCounters: { PageCount: 1 } } } });
+  for (const [tills, account, words] of [
+    [[TILL, OWNERS_TILL], 1, "Shop of 1"],
+    [[TILL], 3, "Shop of 3, only Till 1"],
+    [[], null, "This merchant has no till yet."],
+  ]) {
+    const tab = await aShop({
+      me: SUPPORT,
+      answers: { "merchant/pos/list": { PosList: tills, PosCounters: { PageCount: 1 } } },
+    });
     await tab.fill({ merchant: "8" });
     await tab.press("Choose");
     await tab.settle();
@@ -203,27 +385,68 @@ test("A merchant is shown by its administrator's account, or only by the part th
     if (account) assert.equal(sentOf(tab, "report/takings")[0].AccountID, account);
     tab.go("#/payments");
     await tab.settle();
-    if (account) assert.deepEqual(tab.all("#filter-till option").map((one) => one.value).filter(Boolean), ["3"], "an account that sees all is no till of a list");
+    if (account)
+      assert.deepEqual(
+        tab
+          .all("#filter-till option")
+          .map((one) => one.value)
+          .filter(Boolean),
+        ["3"],
+        "an account that sees all is no till of a list",
+      );
   }
 });
 
 test("The returns of a payment are listed as far as the person sees them", async () => {
   const payment = { ...PAYMENT, Substate: 502, AmountEff: "0.00", AmountRvs: "12.30", CountRvs: 2 };
-  const back = (ID, ReverseID, Description) => ({ ...PAYMENT, ID, OperationID: 3, Substate: 502, ReverseID, Description });
-  for (const [answer, ids, isMore] of [[{ ...listed(back("R1", "P1", "Tea"), back("R2", "P2", "x")), InProcess: [back("R3", "P1", "Cold")] }, ["R1", "R3"], false], [{ status: 403, ErrorCode: 151 }, [], true]]) {
-    const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/ID": { Transactions: [payment] }, "payment/listHistoryEx": answer } });
-    assert.deepEqual(tab.all(".returns [data-id]").map((one) => one.getAttribute("data-id")), ids);
+  const back = (ID, ReverseID, Description) => ({
+    ...PAYMENT,
+    ID,
+    OperationID: 3,
+    Substate: 502,
+    ReverseID,
+    Description,
+  });
+  for (const [answer, ids, isMore] of [
+    [
+      { ...listed(back("R1", "P1", "Tea"), back("R2", "P2", "x")), InProcess: [back("R3", "P1", "Cold")] },
+      ["R1", "R3"],
+      false,
+    ],
+    [{ status: 403, ErrorCode: 151 }, [], true],
+  ]) {
+    const tab = await aShop({
+      hash: "#/payments/P1",
+      answers: { "payment/ID": { Transactions: [payment] }, "payment/listHistoryEx": answer },
+    });
+    assert.deepEqual(
+      tab.all(".returns [data-id]").map((one) => one.getAttribute("data-id")),
+      ids,
+    );
     assert.equal(tab.text.includes("You cannot see every return"), isMore);
-    if (ids.length) assert.deepEqual(tab.all(".returns .what").map((one) => one.label), ["No reason given", "Cold"]); // the payment's own is none
+    if (ids.length)
+      assert.deepEqual(
+        tab.all(".returns .what").map((one) => one.label),
+        ["No reason given", "Cold"],
+      ); // the payment's own is none
   }
 });
 
 test("A return that the service refuses because the payment changed says what is left", async () => {
-  for (const [left, words] of [["0.00", "another return has given back everything"], ["5.00", "Now R 5.00 is left."]]) {
-    const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/reverse": refused(ErrorCode.ALREADY_REVERSED) } });
+  for (const [left, words] of [
+    ["0.00", "another return has given back everything"],
+    ["5.00", "Now R 5.00 is left."],
+  ]) {
+    const tab = await aShop({
+      hash: "#/payments/P1",
+      answers: { "payment/reverse": refused(ErrorCode.ALREADY_REVERSED) },
+    });
     await tab.press("Return…");
     let come;
-    tab.shop.answers["payment/ID"] = () => new Promise((done) => { come = () => done({ Transactions: [{ ...PAYMENT, AmountEff: left }] }); });
+    tab.shop.answers["payment/ID"] = () =>
+      new Promise((done) => {
+        come = () => done({ Transactions: [{ ...PAYMENT, AmountEff: left }] });
+      });
     submit(tab);
     await tab.settle();
     assert.equal(tab.all(".note").length, 0, "nothing is said before it is known what is left");
@@ -234,13 +457,27 @@ test("A return that the service refuses because the payment changed says what is
   }
 });
 
-const ROASTS = ["Light", "Dark"].map((Title, number) => ({ ...ITEM, Code: `c${number}`, Title, TaxCode: "VAT", Barcode: number ? "6001240100011" : null }));
-const PRICES = { "merchant/pricelist": { PriceList: { Version: 4, Items: [ITEM, ...ROASTS], Taxes: [{ Code: "VAT", Name: "VAT", Rate: "15" }] } } };
+const ROASTS = ["Light", "Dark"].map((Title, number) => ({
+  ...ITEM,
+  Code: `c${number}`,
+  Title,
+  TaxCode: "VAT",
+  Barcode: number ? "6001240100011" : null,
+}));
+const PRICES = {
+  "merchant/pricelist": {
+    PriceList: { Version: 4, Items: [ITEM, ...ROASTS], Taxes: [{ Code: "VAT", Name: "VAT", Rate: "15" }] },
+  },
+};
 const atPrices = (answers) => aShop({ hash: "#/price-list", answers: { ...PRICES, ...answers } });
 
 test("A search finds items by what they have, and keeps the one that is being changed", async () => {
   const tab = await atPrices();
-  const rows = () => tab.all("[data-code]").slice(1).map((one) => one.getAttribute("data-code"));
+  const rows = () =>
+    tab
+      .all("[data-code]")
+      .slice(1)
+      .map((one) => one.getAttribute("data-code"));
   await tab.fill({ "price-search": "60012" });
   assert.deepEqual(rows(), ["c1"]);
   await tab.press("Change Dark");
@@ -250,7 +487,13 @@ test("A search finds items by what they have, and keeps the one that is being ch
 });
 
 test("What is typed into a price list is stored as numbers and nothing, or not sent", async () => {
-  for (const [typed, price] of [["26", "26"], ["R 1,026.50", "1026.50"], ["", null], ["abc", undefined], ["1.234", undefined]]) {
+  for (const [typed, price] of [
+    ["26", "26"],
+    ["R 1,026.50", "1026.50"],
+    ["", null],
+    ["abc", undefined],
+    ["1.234", undefined],
+  ]) {
     const tab = await atPrices();
     await tab.press("Change Tea");
     await tab.fill({ "price-Price": typed });
@@ -285,28 +528,51 @@ test("A refusal of a price list stands at its item, and only a list of somebody 
   await tab.fill({ "price-Barcode": "036000291452" });
   assert.ok(!tab.text.includes("Another item has this barcode."), "it is mended");
   tab.shop.answers["merchant/pricelist/update"] = { status: 409, ErrorCode: ErrorCode.PRICE_LIST_CHANGED };
-  tab.shop.answers["merchant/pricelist"] = { PriceList: { Version: 9, Items: [{ ...ITEM, Title: "Green tea" }], Taxes: [] } };
+  tab.shop.answers["merchant/pricelist"] = {
+    PriceList: { Version: 9, Items: [{ ...ITEM, Title: "Green tea" }], Taxes: [] },
+  };
   await tab.press("Save");
   assert.ok(tab.text.includes("Title: Tea → Green tea"));
   await tab.press("Put my changes into it");
   delete tab.shop.answers["merchant/pricelist/update"];
   await tab.press("Save");
   const { Version, Items } = sentOf(tab, "merchant/pricelist/update").at(-1);
-  assert.deepEqual([Version, Items.map((one) => [one.Title, one.Price])], [9, [["Green tea", "26"], ["Light", "25.00"]]]);
+  assert.deepEqual(
+    [Version, Items.map((one) => [one.Title, one.Price])],
+    [
+      9,
+      [
+        ["Green tea", "26"],
+        ["Light", "25.00"],
+      ],
+    ],
+  );
 });
 
 test("A refused field of a price list has its own words", async () => {
-  for (const [Property, code, words] of [["Items[1].Code", 3, "This is not in the right form."], ["Taxes[0].Code", 3, "1 to 16 letters"], ["Taxes[0].Code", 12, "Another one has this code."], ["Items[1].TaxCode", 99, "The list has no such tax."], ["Items[1].Price", 5, "A price cannot be below zero"]]) {
+  for (const [Property, code, words] of [
+    ["Items[1].Code", 3, "This is not in the right form."],
+    ["Taxes[0].Code", 3, "1 to 16 letters"],
+    ["Taxes[0].Code", 12, "Another one has this code."],
+    ["Items[1].TaxCode", 99, "The list has no such tax."],
+    ["Items[1].Price", 5, "A price cannot be below zero"],
+  ]) {
     const tab = await atPrices({ "merchant/pricelist/update": refused(202, [Property, code]) });
     await tab.press("Change Tea");
     await tab.fill({ "price-Price": "26" });
     await tab.press("Save");
-    assert.ok(tab.all(".bad").some((one) => one.label.includes(words)), `${Property} ${code}: ${tab.all(".bad").map((one) => one.label)}`);
+    assert.ok(
+      tab.all(".bad").some((one) => one.label.includes(words)),
+      `${Property} ${code}: ${tab.all(".bad").map((one) => one.label)}`,
+    );
   }
 });
 
 test("A file of items that is no text or too large is not read", async () => {
-  for (const [bytes, words] of [[new Uint8Array([255, 254, 255]), "The file is not UTF-8."], [new Uint8Array(256 * 1024 + 1), "The file is larger than 256 KB."]]) {
+  for (const [bytes, words] of [
+    [new Uint8Array([255, 254, 255]), "The file is not UTF-8."],
+    [new Uint8Array(256 * 1024 + 1), "The file is larger than 256 KB."],
+  ]) {
     const tab = await atPrices();
     const [input] = tab.all("[type=file]");
     input.files = [{ size: bytes.length, arrayBuffer: async () => bytes }];
@@ -316,8 +582,20 @@ test("A file of items that is no text or too large is not read", async () => {
   }
 });
 
-const attempt = (time, Status = 500, fields = {}) => ({ Timestamp: `2026-11-23T${time}:00.000Z`, Status, Milliseconds: 5, ...fields });
-const event = (...attempts) => ({ ID: "E1", Type: "payment.approved", Timestamp: "2026-11-23T10:00:00.000Z", TransactionID: "P1", Substate: 411, Deliveries: [{ WebhookID: 8, State: "pending", Attempts: attempts.length, NextAttempt: null, AttemptList: attempts }] });
+const attempt = (time, Status = 500, fields = {}) => ({
+  Timestamp: `2026-11-23T${time}:00.000Z`,
+  Status,
+  Milliseconds: 5,
+  ...fields,
+});
+const event = (...attempts) => ({
+  ID: "E1",
+  Type: "payment.approved",
+  Timestamp: "2026-11-23T10:00:00.000Z",
+  TransactionID: "P1",
+  Substate: 411,
+  Deliveries: [{ WebhookID: 8, State: "pending", Attempts: attempts.length, NextAttempt: null, AttemptList: attempts }],
+});
 const events = (...all) => ({ Events: all, EventsCounters: { ItemCountPage: all.length, Pagesize: 20 } });
 
 test("An event that is sent again shows its new attempt, and not the one before", async () => {
@@ -338,31 +616,90 @@ test("An event that is sent again shows its new attempt, and not the one before"
 });
 
 test("A webhook fails by its last attempt since its change, in the merchant's time", async () => {
-  for (const [Updated, time, status, badge] of [["2026-11-23T12:30:00.000", "10:29", 500, "On"], ["2026-11-23T12:30:00.000", "10:31", 500, "Failing"], ["2026-11-23T12:30:00.000", "10:31", 204, "On"], ["2026-11-23T12:30:00.000", "10:31", null, "Failing"]]) {
-    const tab = await aShop({ hash: "#/webhooks", answers: { "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, Updated }] }, "merchant/event/list": events(event(attempt(time, status, { Reason: "no answer in time" }), attempt("09:00", 204))) } });
+  for (const [Updated, time, status, badge] of [
+    ["2026-11-23T12:30:00.000", "10:29", 500, "On"],
+    ["2026-11-23T12:30:00.000", "10:31", 500, "Failing"],
+    ["2026-11-23T12:30:00.000", "10:31", 204, "On"],
+    ["2026-11-23T12:30:00.000", "10:31", null, "Failing"],
+  ]) {
+    const tab = await aShop({
+      hash: "#/webhooks",
+      answers: {
+        "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, Updated }] },
+        "merchant/event/list": events(
+          event(attempt(time, status, { Reason: "no answer in time" }), attempt("09:00", 204)),
+        ),
+      },
+    });
     assert.equal(tab.all(".webhook .badge")[0].label, badge, `${time} ${status}`);
     assert.equal(tab.text.includes("ten seconds"), status === null);
   }
 });
 
 test("An event has the state of its worst delivery, and fails only after an attempt", async () => {
-  const delivery = (State, ...attempts) => ({ WebhookID: 8, State, Attempts: attempts.length, NextAttempt: null, AttemptList: attempts });
-  for (const [deliveries, words] of [[[delivery("pending")], "On its way"], [[delivery("pending", attempt("10:01")), delivery("delivered", attempt("10:01", 204))], "Failing"], [[delivery("given up"), delivery("pending", attempt("10:01"))], "Given up"], [[], "Not sent"]]) {
-    const tab = await aShop({ hash: "#/webhooks", answers: { "merchant/event/list": events({ ...event(), Deliveries: deliveries }) } });
+  const delivery = (State, ...attempts) => ({
+    WebhookID: 8,
+    State,
+    Attempts: attempts.length,
+    NextAttempt: null,
+    AttemptList: attempts,
+  });
+  for (const [deliveries, words] of [
+    [[delivery("pending")], "On its way"],
+    [[delivery("pending", attempt("10:01")), delivery("delivered", attempt("10:01", 204))], "Failing"],
+    [[delivery("given up"), delivery("pending", attempt("10:01"))], "Given up"],
+    [[], "Not sent"],
+  ]) {
+    const tab = await aShop({
+      hash: "#/webhooks",
+      answers: { "merchant/event/list": events({ ...event(), Deliveries: deliveries }) },
+    });
     assert.equal(tab.all(".event .badge")[0].label, words);
   }
 });
 
 test("A day report has the taxes of each currency with it, and tills stand by what they took", async () => {
-  const rows = [row({ Net: "1.00", AgentID: 4, AgentName: "Till 2" }), row({ Net: "9.00" }), row({ Net: "5.00", CurrencyID: "EUR" })];
-  const tax = (CurrencyID, Tax) => ({ Day: "2026-11-23", Code: "VAT", Name: "VAT", Rate: "15", CurrencyID, Gross: "10.00", Tax });
-  const tab = await aShop({ hash: "#/day-report", answers: { "report/takings": { Takings: rows, Taxes: [tax("ZAR", "1.00"), tax("EUR", "2.00")], ReceiptNumbers: [] } } });
-  assert.deepEqual(tab.all(".taxes").map((one) => [...one.querySelectorAll(".money")].at(-1).getAttribute("data-amount")), ["1.00", "2.00"]);
-  assert.deepEqual(tab.all("tbody .sum th").map((one) => one.label).filter((name) => /^Till \d$/.test(name)), ["Till 1", "Till 2", "Till 1"]);
+  const rows = [
+    row({ Net: "1.00", AgentID: 4, AgentName: "Till 2" }),
+    row({ Net: "9.00" }),
+    row({ Net: "5.00", CurrencyID: "EUR" }),
+  ];
+  const tax = (CurrencyID, Tax) => ({
+    Day: "2026-11-23",
+    Code: "VAT",
+    Name: "VAT",
+    Rate: "15",
+    CurrencyID,
+    Gross: "10.00",
+    Tax,
+  });
+  const tab = await aShop({
+    hash: "#/day-report",
+    answers: {
+      "report/takings": { Takings: rows, Taxes: [tax("ZAR", "1.00"), tax("EUR", "2.00")], ReceiptNumbers: [] },
+    },
+  });
+  assert.deepEqual(
+    tab.all(".taxes").map((one) => [...one.querySelectorAll(".money")].at(-1).getAttribute("data-amount")),
+    ["1.00", "2.00"],
+  );
+  assert.deepEqual(
+    tab
+      .all("tbody .sum th")
+      .map((one) => one.label)
+      .filter((name) => /^Till \d$/.test(name)),
+    ["Till 1", "Till 2", "Till 1"],
+  );
 });
 
 test("An address beyond its limit is told at its field, and the other one was sent", async () => {
-  const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/receipt/ID": ({ body }) => (body ? { Validations: [{ Property: "Email", Code: 5, Type: 2 }] } : undefined) } });
+  const tab = await aShop({
+    hash: "#/payments/P1",
+    answers: {
+      "payment/receipt/ID": ({ body }) =>
+        body ? { Validations: [{ Property: "Email", Code: 5, Type: 2 }] } : undefined,
+    },
+  });
   await tab.press("Send receipt");
   await tab.fill({ Email: "a@example.com", Phone: "+27829876543" });
   submit(tab);
@@ -373,7 +710,11 @@ test("An address beyond its limit is told at its field, and the other one was se
 });
 
 test("The till takes no less cash than is due, and a slow scanner's barcode for an item", async () => {
-  const tab = await aTill({ answers: { "merchant/pricelist": { PriceList: { Version: 4, Items: [{ ...ITEM, Barcode: "6001240100011" }], Taxes: [] } } } });
+  const tab = await aTill({
+    answers: {
+      "merchant/pricelist": { PriceList: { Version: 4, Items: [{ ...ITEM, Barcode: "6001240100011" }], Taxes: [] } },
+    },
+  });
   for (const key of [..."6001240100011", "Enter"]) {
     tab.clock.now += 100;
     tab.fire(tab.document.body, "keydown", { key });
@@ -381,7 +722,12 @@ test("The till takes no less cash than is due, and a slow scanner's barcode for 
   await tab.settle();
   assert.equal(tab.all("[data-testid='line']").length, 1);
   await tab.press("Cash");
-  for (const [received, isTaken] of [["24.99", false], ["x", false], [`1${"0".repeat(30)}`, false], ["25", true]]) {
+  for (const [received, isTaken] of [
+    ["24.99", false],
+    ["x", false],
+    [`1${"0".repeat(30)}`, false],
+    ["25", true],
+  ]) {
     await tab.fill({ received });
     await tab.press("Take payment");
     await tab.pass(1);
@@ -391,15 +737,23 @@ test("The till takes no less cash than is due, and a slow scanner's barcode for 
 });
 
 test("A webhook has every kind of event, some of them, or is refused", async () => {
-  for (const [off, types] of [[[], 0], [["payment.unknown", "payment.rejected"], 5], ["all", undefined]]) {
+  for (const [off, types] of [
+    [[], 0],
+    [["payment.unknown", "payment.rejected"], 5],
+    ["all", undefined],
+  ]) {
     const tab = await aShop({ hash: "#/webhooks" });
     await tab.press("New webhook");
     await tab.fill({ url: " https://shop.example/b " });
-    for (const one of tab.all("input").filter((input) => input.name === "kind")) if (off === "all" || off.includes(one.value)) tab.click(one);
+    for (const one of tab.all("input").filter((input) => input.name === "kind"))
+      if (off === "all" || off.includes(one.value)) tab.click(one);
     submit(tab);
     await tab.settle();
     const [sent] = sentOf(tab, "merchant/webhook/create");
-    assert.deepEqual(sent && [sent.Url, sent.GMT, sent.Types.length], types === undefined ? undefined : ["https://shop.example/b", 2, types]);
+    assert.deepEqual(
+      sent && [sent.Url, sent.GMT, sent.Types.length],
+      types === undefined ? undefined : ["https://shop.example/b", 2, types],
+    );
     if (types === undefined) assert.ok(tab.text.includes("Choose at least one kind of event."));
   }
 });
@@ -414,14 +768,27 @@ const CHANGED = {
   "its telephone away": [[{ Phone: "" }], { PhoneNull: true }],
   "its terminal away": [[{ TID: "" }], { TIDNull: true }],
   "its terminal": [[{ TID: "9" }], { TerminalID: 9 }],
-  "a kind of payment": [[check("AcceptCredit"), check("AcceptCash")], { MobileSettings: { Features: { AcceptCredit: true, AcceptCash: false } } }],
+  "a kind of payment": [
+    [check("AcceptCredit"), check("AcceptCash")],
+    { MobileSettings: { Features: { AcceptCredit: true, AcceptCash: false } } },
+  ],
   "a right": [[check("SeeAll")], { BranchesActions: [{ BranchID: 7, Actions: [301, 999, 201] }] }],
   "a right away": [[check("ReturnOthers")], { BranchesActions: [{ BranchID: 7, Actions: [999] }] }],
 };
 
 for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
   test(`Somebody changes at a till: ${name}`, async () => {
-    const tab = await aShop({ hash: "#/tills", answers: { "merchant/pos/list": { PosList: [PHONED], PosCounters: { PageCount: 1 } }, "merchant/pos/ID": { Pos: PHONED }, "merchant/terminal/list": { Terminals: [TERMINAL, { ...TERMINAL, ID: 9 }], TerminalsCounters: { PageCount: 1 } } } });
+    const tab = await aShop({
+      hash: "#/tills",
+      answers: {
+        "merchant/pos/list": { PosList: [PHONED], PosCounters: { PageCount: 1 } },
+        "merchant/pos/ID": { Pos: PHONED },
+        "merchant/terminal/list": {
+          Terminals: [TERMINAL, { ...TERMINAL, ID: 9 }],
+          TerminalsCounters: { PageCount: 1 },
+        },
+      },
+    });
     await tab.press("Change");
     for (const step of steps) await (typeof step === "function" ? step(tab) : tab.fill(step));
     submit(tab);
@@ -433,8 +800,17 @@ for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
 const BEN = { Name: "Ben", Email: " ben@example.com ", Phone: "082 987 6543", Password: " 12345678", TID: "new" };
 
 test("A new terminal stands where the newest one stands, and is made once although its till is refused", async () => {
-  const terminals = [{ ...TERMINAL, ID: 2, Name: "TILL-3", State: 0, City: "Durban" }, { ...TERMINAL, Name: "TILL-1" }];
-  const tab = await aShop({ hash: "#/tills", answers: { "merchant/terminal/list": { Terminals: terminals, TerminalsCounters: { PageCount: 1 } }, "merchant/pos/create": refused(ErrorCode.EMAIL_TAKEN) } });
+  const terminals = [
+    { ...TERMINAL, ID: 2, Name: "TILL-3", State: 0, City: "Durban" },
+    { ...TERMINAL, Name: "TILL-1" },
+  ];
+  const tab = await aShop({
+    hash: "#/tills",
+    answers: {
+      "merchant/terminal/list": { Terminals: terminals, TerminalsCounters: { PageCount: 1 } },
+      "merchant/pos/create": refused(ErrorCode.EMAIL_TAKEN),
+    },
+  });
   await tab.press("New till");
   await tab.fill(BEN);
   submit(tab);
@@ -444,27 +820,60 @@ test("A new terminal stands where the newest one stands, and is made once althou
   submit(tab);
   await tab.settle();
   const made = sentOf(tab, "terminal/create");
-  assert.deepEqual([made.length, made[0].Name, made[0].Alias, made[0].City, made[0].Title, made[0].BranchID], [1, "TILL-4", "Ben", "Cape Town", "Coffee", 7]);
-  const { Name, Email, Password, TerminalID, ClientID, CountryCode, MobileSettings: { Features } } = sentOf(tab, "merchant/pos/create").at(-1);
-  assert.deepEqual([Name, Email, Password, TerminalID, ClientID, CountryCode], ["Ben", "ben@example.com", " 12345678", 6, 7, "ZA"]);
+  assert.deepEqual(
+    [made.length, made[0].Name, made[0].Alias, made[0].City, made[0].Title, made[0].BranchID],
+    [1, "TILL-4", "Ben", "Cape Town", "Coffee", 7],
+  );
+  const {
+    Name,
+    Email,
+    Password,
+    TerminalID,
+    ClientID,
+    CountryCode,
+    MobileSettings: { Features },
+  } = sentOf(tab, "merchant/pos/create").at(-1);
+  assert.deepEqual(
+    [Name, Email, Password, TerminalID, ClientID, CountryCode],
+    ["Ben", "ben@example.com", " 12345678", 6, 7, "ZA"],
+  );
   assert.deepEqual([Features.AcceptCash, Features.AcceptCredit, Object.keys(Features).length], [true, false, 6]);
 });
 
 test("The first terminal of a shop asks for its place, with the numbers of its currency and country", async () => {
-  const tab = await aShop({ hash: "#/tills", answers: { "merchant/terminal/list": { Terminals: [], TerminalsCounters: { PageCount: 1 } }, "terminal/create": refused(ErrorCode.TID_TAKEN) } });
+  const tab = await aShop({
+    hash: "#/tills",
+    answers: {
+      "merchant/terminal/list": { Terminals: [], TerminalsCounters: { PageCount: 1 } },
+      "terminal/create": refused(ErrorCode.TID_TAKEN),
+    },
+  });
   await tab.press("New till");
   await tab.fill({ ...BEN, City: "Paarl", Location: "1 Main Rd", RegionCode: "WC", SIC: "5814" });
   submit(tab);
   await tab.settle();
   const [{ City, Currency, Country, CountryCode, EntryCaps, SIC }] = sentOf(tab, "terminal/create");
-  assert.deepEqual([City, Currency, Country, CountryCode, EntryCaps, SIC], ["Paarl", "710", "710", "710", "10", "5814"]);
-  assert.deepEqual([tab.text.includes("Another terminal has this number already."), sentOf(tab, "merchant/pos/create").length], [true, 0]);
+  assert.deepEqual(
+    [City, Currency, Country, CountryCode, EntryCaps, SIC],
+    ["Paarl", "710", "710", "710", "10", "5814"],
+  );
+  assert.deepEqual(
+    [tab.text.includes("Another terminal has this number already."), sentOf(tab, "merchant/pos/create").length],
+    [true, 0],
+  );
 });
 
 test("Devices that are called alike are counted, the oldest first, and keep their names when one is signed out", async () => {
   const device = (ID, Started) => ({ ID, Device: "Phone", Started, LastUsed: Started });
-  const sessions = [device("b", "2026-11-22T10:00:00.000"), device("a", "2026-11-21T10:00:00.000"), { ...device("c", "2026-11-20T10:00:00.000"), Device: null }];
-  const tab = await aShop({ hash: "#/tills", answers: { "merchant/pos/ID": { Pos: { ...TILL, Sessions: sessions } } } });
+  const sessions = [
+    device("b", "2026-11-22T10:00:00.000"),
+    device("a", "2026-11-21T10:00:00.000"),
+    { ...device("c", "2026-11-20T10:00:00.000"), Device: null },
+  ];
+  const tab = await aShop({
+    hash: "#/tills",
+    answers: { "merchant/pos/ID": { Pos: { ...TILL, Sessions: sessions } } },
+  });
   tab.click(tab.all("[data-id='3'] button").find((one) => one.label === "Devices"));
   await tab.settle();
   const names = () => tab.all(".devices b").map((one) => one.label);
@@ -472,11 +881,17 @@ test("Devices that are called alike are counted, the oldest first, and keep thei
   tab.shop.answers["merchant/pos/ID"] = { Pos: { ...TILL, Sessions: [sessions[0], sessions[2]] } };
   tab.click(tab.all(".devices button")[1]);
   await tab.settle();
-  assert.deepEqual([sentOf(tab, "merchant/pos/ID/update")[0], names()], [{ EndSessions: ["a"] }, ["Phone (2)", "Unknown device"]]);
+  assert.deepEqual(
+    [sentOf(tab, "merchant/pos/ID/update")[0], names()],
+    [{ EndSessions: ["a"] }, ["Phone (2)", "Unknown device"]],
+  );
 });
 
 test("Who ends all sessions reads whether they are her own", async () => {
-  for (const [id, isOwn] of [[1, true], [3, false]]) {
+  for (const [id, isOwn] of [
+    [1, true],
+    [3, false],
+  ]) {
     const tab = await aShop({ hash: "#/tills" });
     tab.click(tab.all(`[data-id='${id}'] button`).find((one) => one.label === "Devices"));
     await tab.settle();
@@ -486,16 +901,44 @@ test("Who ends all sessions reads whether they are her own", async () => {
 
 test("A webhook shows what it is for, in the words of its owner", async () => {
   for (const Description of ["Books", null]) {
-    const tab = await aShop({ hash: "#/webhooks", answers: { "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, Description }] } } });
+    const tab = await aShop({
+      hash: "#/webhooks",
+      answers: { "merchant/webhook/list": { Webhooks: [{ ...WEBHOOK, Description }] } },
+    });
     const { label } = tab.all(".webhook")[0];
-    assert.deepEqual([label.includes("Payment approved · Books"), label.includes(" · ")], Array(2).fill(Boolean(Description)));
+    assert.deepEqual(
+      [label.includes("Payment approved · Books"), label.includes(" · ")],
+      Array(2).fill(Boolean(Description)),
+    );
   }
 });
 
 test("A cashier's day report has her own drawer only with cash or a count", async () => {
-  const own = { AgentID: 3, AgentName: "Ann", CurrencyID: "ZAR", Float: null, Cash: "0.00", Expected: "0.00", Counted: null, Difference: null, ReturnedByOthers: "0.00", CountedAt: null, Note: null };
-  for (const [fields, isShown] of [[{}, false], [{ Cash: "1.00" }, true], [{ Float: "0.00" }, true], [{ Counted: "0.00", Difference: "0.00" }, true], [{ ReturnedByOthers: "1.00" }, true]]) {
-    const tab = await aShop({ me: CASHIER, hash: "#/day-report", answers: { "report/drawer": { Drawer: { ...own, ...fields } } } });
+  const own = {
+    AgentID: 3,
+    AgentName: "Ann",
+    CurrencyID: "ZAR",
+    Float: null,
+    Cash: "0.00",
+    Expected: "0.00",
+    Counted: null,
+    Difference: null,
+    ReturnedByOthers: "0.00",
+    CountedAt: null,
+    Note: null,
+  };
+  for (const [fields, isShown] of [
+    [{}, false],
+    [{ Cash: "1.00" }, true],
+    [{ Float: "0.00" }, true],
+    [{ Counted: "0.00", Difference: "0.00" }, true],
+    [{ ReturnedByOthers: "1.00" }, true],
+  ]) {
+    const tab = await aShop({
+      me: CASHIER,
+      hash: "#/day-report",
+      answers: { "report/drawer": { Drawer: { ...own, ...fields } } },
+    });
     assert.equal(tab.text.includes("Drawers"), isShown, JSON.stringify(fields));
   }
 });
@@ -504,7 +947,11 @@ test("A count of the drawer is sent as numbers, then its field is empty, and a t
   const tab = await aTill({ hash: "#/day" });
   await tab.pass(1);
   const saved = () => sentOf(tab, "report/drawer").filter((one) => Object.keys(one).length > 1);
-  for (const [typed, expected] of [[{ Counted: "x" }, 0], [{ Counted: "" }, 0], [{ Float: "R 1,000.00", Counted: "1,234.50", Note: " " }, 1]]) {
+  for (const [typed, expected] of [
+    [{ Counted: "x" }, 0],
+    [{ Counted: "" }, 0],
+    [{ Float: "R 1,000.00", Counted: "1,234.50", Note: " " }, 1],
+  ]) {
     await tab.fill(typed);
     submit(tab);
     await tab.pass(1);

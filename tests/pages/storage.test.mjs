@@ -7,17 +7,36 @@ import { test } from "./runner.mjs";
 const LOST = { status: 500, ErrorCode: 901 };
 // The names in localStorage: what each holds, and what of its person or merchant is in the name.
 const KEPT = {
-  "payments.language": "the language of the device", "payments.till.refused": "IDs of sales that took no money", "payments.till.mayLose": "that a notice was read",
-  "accounts.7.hledger": "a bookkeeper's names, of a merchant", "merchants.90": "the merchants that a system user showed", "prices.1.7": "a draft of a person and a merchant",
+  "payments.language": "the language of the device",
+  "payments.till.refused": "IDs of sales that took no money",
+  "payments.till.mayLose": "that a notice was read",
+  "accounts.7.hledger": "a bookkeeper's names, of a merchant",
+  "merchants.90": "the merchants that a system user showed",
+  "prices.1.7": "a draft of a person and a merchant",
 };
 
 test("Only these modules use a storage of the browser", () => {
   const folder = new URL("../../chalicelib/pages/", import.meta.url);
-  const using = ["kit", "shop", "till"].flatMap((room) => readdirSync(new URL(room, folder)).filter((name) => name.endsWith(".js")).map((name) => `${room}/${name}`))
-    .filter((name) => /localStorage|sessionStorage|indexedDB|document\.cookie/.test(readFileSync(new URL(name, folder), "utf8")));
+  const using = ["kit", "shop", "till"]
+    .flatMap((room) =>
+      readdirSync(new URL(room, folder))
+        .filter((name) => name.endsWith(".js"))
+        .map((name) => `${room}/${name}`),
+    )
+    .filter((name) =>
+      /localStorage|sessionStorage|indexedDB|document\.cookie/.test(readFileSync(new URL(name, folder), "utf8")),
+    );
 
   assert.deepEqual(using, [
-    "kit/giving_back.js", "kit/language.js", "kit/session.js", "shop/export.js", "shop/merchants.js", "shop/price_draft.js", "till/frame.js", "till/main.js", "till/store.js",
+    "kit/giving_back.js",
+    "kit/language.js",
+    "kit/session.js",
+    "shop/export.js",
+    "shop/merchants.js",
+    "shop/price_draft.js",
+    "till/frame.js",
+    "till/main.js",
+    "till/store.js",
   ]); // a new one needs its case below
 });
 
@@ -48,10 +67,29 @@ const NED = { ...OWNER, AgentID: 5, Name: "Ned", Email: "ned@example.com" };
 // The ways in which a person leaves the page, and who is signed in then.
 const WAYS = {
   "signs out": [(tab) => tab.press("Sign out"), null],
-  "signs out in the dialog of an ended session": [async (tab) => { await ended(tab); await tab.press("Sign out"); }, null],
-  "is replaced in the dialog of an ended session": [async (tab) => { await ended(tab); await signIn(tab, CASHIER); }, CASHIER],
+  "signs out in the dialog of an ended session": [
+    async (tab) => {
+      await ended(tab);
+      await tab.press("Sign out");
+    },
+    null,
+  ],
+  "is replaced in the dialog of an ended session": [
+    async (tab) => {
+      await ended(tab);
+      await signIn(tab, CASHIER);
+    },
+    CASHIER,
+  ],
   "is replaced by another manager, at a draft": [atADraft, NED],
-  "ends all own sessions": [async (tab) => { tab.click(tab.all("[data-id=1] button").find((one) => one.label === "Devices")); await tab.settle(); await tab.press("Sign out everywhere"); }, null],
+  "ends all own sessions": [
+    async (tab) => {
+      tab.click(tab.all("[data-id=1] button").find((one) => one.label === "Devices"));
+      await tab.settle();
+      await tab.press("Sign out everywhere");
+    },
+    null,
+  ],
 };
 
 async function atADraft(tab) {
@@ -70,7 +108,10 @@ async function ended(tab) {
 
 async function signIn(tab, { Email }) {
   await tab.fill({ email: Email, password: "x" });
-  tab.fire(tab.all("form").findLast((one) => one.querySelector("[type=password]")), "submit");
+  tab.fire(
+    tab.all("form").findLast((one) => one.querySelector("[type=password]")),
+    "submit",
+  );
   await tab.settle();
 }
 
@@ -84,11 +125,17 @@ for (const [name, [leave, next]] of Object.entries(WAYS)) {
     assert.deepEqual([...tab.session.keys()], next ? ["payments.session"] : []);
     if (!next) {
       assert.ok(tab.offered().includes("Sign in"));
-      assert.ok(tab.sent.some((one) => one.path === "user/logout/session" && tokens.includes(one.token)), "the service hears of it");
+      assert.ok(
+        tab.sent.some((one) => one.path === "user/logout/session" && tokens.includes(one.token)),
+        "the service hears of it",
+      );
       await signIn(tab, CASHIER);
     }
     assert.equal(JSON.parse(tab.session.get("payments.session")).me.AgentID, (next ?? CASHIER).AgentID);
-    assert.ok(tab.sent.some((one) => /list|takings/.test(one.path) && one.token.startsWith((next ?? CASHIER).Email)), "the view is loaded again");
+    assert.ok(
+      tab.sent.some((one) => /list|takings/.test(one.path) && one.token.startsWith((next ?? CASHIER).Email)),
+      "the view is loaded again",
+    );
     for (const one of tab.local.keys()) assert.ok(one in KEPT, one);
     tab.go("#/payments/P1");
     await tab.settle();
@@ -116,7 +163,17 @@ test("The same person goes on with her unfinished return after her session ended
   assert.ok(tab.offered().includes("Send again"));
 });
 
-const atTheEnd = { "signs in": [(tab) => signIn(tab, OWNER), 1], "leaves, and another signs in": [async (tab) => { await tab.press("Sign out"); await signIn(tab, CASHIER); }, 0], "is replaced": [(tab) => signIn(tab, CASHIER), 0] };
+const atTheEnd = {
+  "signs in": [(tab) => signIn(tab, OWNER), 1],
+  "leaves, and another signs in": [
+    async (tab) => {
+      await tab.press("Sign out");
+      await signIn(tab, CASHIER);
+    },
+    0,
+  ],
+  "is replaced": [(tab) => signIn(tab, CASHIER), 0],
+};
 
 for (const [name, [act, count]] of Object.entries(atTheEnd)) {
   test(`A return whose session ended is sent when the same person signs in, and never by another: she ${name}`, async () => {
@@ -127,7 +184,12 @@ for (const [name, [act, count]] of Object.entries(atTheEnd)) {
     const [{ key }] = sent();
     await act(tab);
     await tab.settle();
-    assert.deepEqual(sent().slice(1).map((one) => one.key), Array(count).fill(key));
+    assert.deepEqual(
+      sent()
+        .slice(1)
+        .map((one) => one.key),
+      Array(count).fill(key),
+    );
     tab.shop.tokens.clear();
     tab.go("#/tills");
     await tab.settle();
@@ -139,18 +201,32 @@ for (const [name, [act, count]] of Object.entries(atTheEnd)) {
 }
 
 // Answers that come late, after which a request is repeated.
-const REPEATED = { "that its session has ended": { status: 401, ErrorCode: 105 }, "that it may be repeated soon": { status: 503, ErrorCode: 903, retryAfter: 3 } };
+const REPEATED = {
+  "that its session has ended": { status: 401, ErrorCode: 105 },
+  "that it may be repeated soon": { status: 503, ErrorCode: 903, retryAfter: 3 },
+};
 
 for (const [name, answer] of Object.entries(REPEATED)) {
   test(`A return is never sent by another person who has signed in when the answer comes ${name}`, async () => {
     let late;
-    const tab = await aShop({ hash: "#/payments/P1", answers: { "payment/reverse": () => new Promise((come) => { late = come; }) } });
+    const tab = await aShop({
+      hash: "#/payments/P1",
+      answers: {
+        "payment/reverse": () =>
+          new Promise((come) => {
+            late = come;
+          }),
+      },
+    });
     await tab.press("Return…", "Return R 12.30", "Sign out");
     await signIn(tab, CASHIER);
     late(answer);
     await tab.pass(10);
 
-    assert.deepEqual(tab.sent.filter((one) => one.path === "payment/reverse").map((one) => one.token.split("-")[0]), [OWNER.Email]);
+    assert.deepEqual(
+      tab.sent.filter((one) => one.path === "payment/reverse").map((one) => one.token.split("-")[0]),
+      [OWNER.Email],
+    );
   });
 }
 
@@ -158,7 +234,12 @@ test("An answer to a session that ended, which comes after the next sign-in, ask
   let late;
   const tab = await aShop({ hash: "#/payments" });
   tab.shop.tokens.clear();
-  tab.shop.answers["report/takings"] = ({ token }) => (tab.shop.tokens.has(token) ? undefined : new Promise((come) => { late = come; }));
+  tab.shop.answers["report/takings"] = ({ token }) =>
+    tab.shop.tokens.has(token)
+      ? undefined
+      : new Promise((come) => {
+          late = come;
+        });
   tab.go("#/today");
   await tab.settle();
   await signIn(tab, OWNER);
@@ -196,19 +277,35 @@ test("What a draft or a name is about is its own merchant, also for a system use
   const [shown, known] = await steps("8", "Blue");
   assert.ok(!shown.includes("Green"));
   assert.equal(known, "");
-  assert.deepEqual([...tab.local.keys()].sort(), ["accounts.7.hledger", "accounts.8.hledger", "merchants.90", "prices.90.7", "prices.90.8"]);
-  assert.deepEqual(JSON.parse(tab.local.get("merchants.90")).map((one) => one.ClientID), [8, 7]);
+  assert.deepEqual([...tab.local.keys()].sort(), [
+    "accounts.7.hledger",
+    "accounts.8.hledger",
+    "merchants.90",
+    "prices.90.7",
+    "prices.90.8",
+  ]);
+  assert.deepEqual(
+    JSON.parse(tab.local.get("merchants.90")).map((one) => one.ClientID),
+    [8, 7],
+  );
   assert.ok(![...tab.local.values()].join().includes("token"));
   await tab.press("Sign out");
-  await signIn(tab, tab.shop.people.eve = { ...SUPPORT, AgentID: 91, Email: "eve@example.com" });
+  await signIn(tab, (tab.shop.people.eve = { ...SUPPORT, AgentID: 91, Email: "eve@example.com" }));
   assert.ok(!tab.text.includes("Shown last"));
   assert.equal(tab.all(".recent").length, 0);
 });
 
 const FACTS = ["account", "device", "offset", "prices"]; // of the till, which are not of a sale in hand
-const RETURN = ["payments.return.P1", JSON.stringify({ key: "k", endpoint: "payment/reverse", amount: "12.30", body: { BasicReverseTran: {} } })];
+const RETURN = [
+  "payments.return.P1",
+  JSON.stringify({ key: "k", endpoint: "payment/reverse", amount: "12.30", body: { BasicReverseTran: {} } }),
+];
 
-for (const [name, leave, isAnother] of [["signs out", (till) => till.signOut(), false], ["is replaced", (till) => till.signIn("eve@example.com", "x"), true], ["signs in again", (till) => till.signIn(CASHIER.Email, "x"), false]]) {
+for (const [name, leave, isAnother] of [
+  ["signs out", (till) => till.signOut(), false],
+  ["is replaced", (till) => till.signIn("eve@example.com", "x"), true],
+  ["signs in again", (till) => till.signIn(CASHIER.Email, "x"), false],
+]) {
   test(`After a cashier ${name}, the device has only what is not hers`, async () => {
     const shop = new Shop();
     shop.people.eve = { ...CASHIER, AgentID: 4, Name: "Eve", Email: "eve@example.com" };
@@ -221,8 +318,16 @@ for (const [name, leave, isAnother] of [["signs out", (till) => till.signOut(), 
     await leaving;
     const facts = await tab.store.facts();
     const isHere = name === "signs in again";
-    assert.deepEqual(Object.keys(facts).filter((one) => !FACTS.includes(one)).sort(), isHere ? ["basket", "session"] : isAnother ? ["session"] : []);
-    assert.deepEqual([...tab.session.keys()].sort(), isHere ? ["payments.return.P1", "payments.session"] : isAnother ? ["payments.session"] : []);
+    assert.deepEqual(
+      Object.keys(facts)
+        .filter((one) => !FACTS.includes(one))
+        .sort(),
+      isHere ? ["basket", "session"] : isAnother ? ["session"] : [],
+    );
+    assert.deepEqual(
+      [...tab.session.keys()].sort(),
+      isHere ? ["payments.return.P1", "payments.session"] : isAnother ? ["payments.session"] : [],
+    );
     assert.equal(tab.text.includes("Payer") || JSON.stringify(facts).includes("Payer"), isHere);
     for (const one of tab.local.keys()) assert.ok(one in KEPT, one);
   });
@@ -235,10 +340,20 @@ test("A basket whose sale was refused is there again after a reload, and that of
   const basket = { ...(await first.store.facts()).basket, id: aSale().id };
   const after = async (sales) => {
     const tab = await aTill({ sales, facts: { basket } });
-    return [tab.load("till/sale.js").sale().lines.length, tab.offered().includes("Cash"), tab.offered().includes("New sale")];
+    return [
+      tab.load("till/sale.js").sale().lines.length,
+      tab.offered().includes("Cash"),
+      tab.offered().includes("New sale"),
+    ];
   };
 
-  assert.deepEqual([await after([]), await after([aSale({ state: "paid" })])], [[1, true, false], [0, false, true]]);
+  assert.deepEqual(
+    [await after([]), await after([aSale({ state: "paid" })])],
+    [
+      [1, true, false],
+      [0, false, true],
+    ],
+  );
 });
 
 test("A second tap after the result takes nothing", async () => {
@@ -262,9 +377,17 @@ test("A sale that is answered leaves no address, name or signature of its payer 
   await tab.pass(1);
   const [sale] = await tab.store.newest(3, 1);
   const { Files, Receipt } = tab.sent.findLast((one) => one.path === "payment/submit").body;
-  assert.deepEqual([Files, Receipt], [[{ FileType: "SIGNATURE", FileCode: "picture" }], { Email: "payer@example.com" }]);
+  assert.deepEqual(
+    [Files, Receipt],
+    [[{ FileType: "SIGNATURE", FileCode: "picture" }], { Email: "payer@example.com" }],
+  );
 
   assert.equal(sale.state, "paid");
-  assert.deepEqual(["receipt", "signature", "customer", "receiptTo"].filter((field) => field in sale.draft || field in sale.draft.basket), []);
+  assert.deepEqual(
+    ["receipt", "signature", "customer", "receiptTo"].filter(
+      (field) => field in sale.draft || field in sale.draft.basket,
+    ),
+    [],
+  );
   assert.ok(!JSON.stringify([sale, await tab.store.facts()]).includes("payer@example.com"));
 });

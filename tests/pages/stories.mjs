@@ -1,9 +1,38 @@
 // A story: what a person does at a page, and what follows from each step: the requests, the address, the focus, the changed
 // values in the storages of the device, and how many parts of each kind came and went. A sentence of the page has the name of
 // its words. What else the parts say, other tests tell.
-const PARTS = new Set(["h1", "h2", "h3", "button", "a", "input", "select", "option", "textarea", "dialog", "li", "tr", "dt", "p", "small", "rect"]);
+const PARTS = new Set([
+  "h1",
+  "h2",
+  "h3",
+  "button",
+  "a",
+  "input",
+  "select",
+  "option",
+  "textarea",
+  "dialog",
+  "li",
+  "tr",
+  "dt",
+  "p",
+  "small",
+  "rect",
+]);
 const LOOKS = ["good", "warn", "bad", "none", "minus", "danger", "main", "wide", "total", "more"]; // classes that say something
-const STATES = ["disabled", "hidden", "readonly", "required", "open", "aria-current", "aria-pressed", "aria-expanded", "aria-busy", "aria-invalid", "aria-describedby"];
+const STATES = [
+  "disabled",
+  "hidden",
+  "readonly",
+  "required",
+  "open",
+  "aria-current",
+  "aria-pressed",
+  "aria-expanded",
+  "aria-busy",
+  "aria-invalid",
+  "aria-describedby",
+];
 const AGENTS = [3, 4]; // of the sales
 
 const clean = (text) => text.replace(/\s+/g, " ").trim();
@@ -22,12 +51,18 @@ function partsOf({ document, page, load }) {
   const { texts } = load(`${page}/texts.js`);
   if (!namesOf.has(texts)) namesOf.set(texts, named(texts));
   const found = {};
-  const count = (name) => { found[name] = (found[name] ?? 0) + 1; };
+  const count = (name) => {
+    found[name] = (found[name] ?? 0) + 1;
+  };
   for (const element of document.body.querySelectorAll("*")) {
     if (PARTS.has(element.localName)) count(element.localName);
-    if (element.localName === "input") for (const name of ["type", "inputmode", "min", "max", "maxlength"]) if (element.getAttribute(name)) count(`${name}=${element.getAttribute(name)}`);
+    if (element.localName === "input")
+      for (const name of ["type", "inputmode", "min", "max", "maxlength"])
+        if (element.getAttribute(name)) count(`${name}=${element.getAttribute(name)}`);
     for (const name of (element.getAttribute("class") ?? "").split(" ")) if (LOOKS.includes(name)) count(`.${name}`);
-    const says = (["p", "small"].includes(element.localName) || element.getAttribute("role") === "alert") && namesOf.get(texts).get(clean(element.textContent));
+    const says =
+      (["p", "small"].includes(element.localName) || element.getAttribute("role") === "alert") &&
+      namesOf.get(texts).get(clean(element.textContent));
     if (says) count(`"${says}"`);
     for (const name of STATES) if (![null, "false"].includes(element.getAttribute(name))) count(name);
     if (element.checked) count("checked");
@@ -46,15 +81,24 @@ function cameAndWent(before, after) {
 export function shownIn(element) {
   if (!element.localName) return element.textContent;
   const { localName: name, value, checked } = element;
-  return `<${name} ${[...element.attributes].map((one) => [one.name, one.value]).filter(([one]) => one !== "data-key").join(" ")} ${["input", "select", "textarea"].includes(name) ? `${value} ${checked}` : ""}>${[...element.childNodes].map(shownIn).join("")}</${name}>`;
+  return `<${name} ${[...element.attributes]
+    .map((one) => [one.name, one.value])
+    .filter(([one]) => one !== "data-key")
+    .join(
+      " ",
+    )} ${["input", "select", "textarea"].includes(name) ? `${value} ${checked}` : ""}>${[...element.childNodes].map(shownIn).join("")}</${name}>`;
 }
 
-const focusOf = ({ activeElement: one }) => `focus ${one.localName === "body" ? "nowhere" : one.name || one.id || clean(one.label).slice(0, 40) || one.localName}`;
+const focusOf = ({ activeElement: one }) =>
+  `focus ${one.localName === "body" ? "nowhere" : one.name || one.id || clean(one.label).slice(0, 40) || one.localName}`;
 
 const told = (value) => JSON.stringify(value)?.replace(/"(\w+)":/g, "$1:");
 
 // The fields of an object by their names, as texts.
-const fieldsOf = (value) => (value === null || typeof value !== "object" || Array.isArray(value) ? { "": told(value) } : Object.fromEntries(Object.entries(value).map(([name, one]) => [name, told(one)])));
+const fieldsOf = (value) =>
+  value === null || typeof value !== "object" || Array.isArray(value)
+    ? { "": told(value) }
+    : Object.fromEntries(Object.entries(value).map(([name, one]) => [name, told(one)]));
 
 function read(text) {
   try {
@@ -67,10 +111,15 @@ function read(text) {
 // All that the storages of the tab hold: the fields of each record.
 export async function storedIn(tab) {
   const all = {};
-  for (const [place, map] of [["session", tab.session], ["local", tab.local]]) for (const [name, text] of map) all[`${place} ${name}`] = fieldsOf(read(text));
+  for (const [place, map] of [
+    ["session", tab.session],
+    ["local", tab.local],
+  ])
+    for (const [name, text] of map) all[`${place} ${name}`] = fieldsOf(read(text));
   if (!tab.store) return all;
   for (const [name, fact] of Object.entries(await tab.store.facts())) all[`fact ${name}`] = fieldsOf(fact);
-  for (const agent of AGENTS) for (const sale of await tab.store.newest(agent, 100)) all[`sale ${sale.number}`] = fieldsOf(sale);
+  for (const agent of AGENTS)
+    for (const sale of await tab.store.newest(agent, 100)) all[`sale ${sale.number}`] = fieldsOf(sale);
   return all;
 }
 
@@ -79,29 +128,64 @@ function changesOf(before, after) {
   return [...new Set([...Object.keys(after), ...Object.keys(before)])].flatMap((name) => {
     if (!(name in after)) return [`${name} is gone`];
     const [old, now] = [before[name] ?? {}, after[name]];
-    const parts = [...Object.keys(now).filter((one) => now[one] !== old[one]).map((one) => `${one} ${now[one]}`), ...Object.keys(old).filter((one) => !(one in now)).map((one) => `${one} is gone`)];
+    const parts = [
+      ...Object.keys(now)
+        .filter((one) => now[one] !== old[one])
+        .map((one) => `${one} ${now[one]}`),
+      ...Object.keys(old)
+        .filter((one) => !(one in now))
+        .map((one) => `${one} is gone`),
+    ];
     return parts.length ? [`${name}: ${parts.join(", ")}`] : [];
   });
 }
 
-const requestOf = ({ method, path, key, token, body }) => [`> ${method} ${path}`, key && `key ${key.slice(0, 4)}`, `as ${token?.replace("@example.com", "") ?? "nobody"}`, told(body)].filter(Boolean).join(" ");
+const requestOf = ({ method, path, key, token, body }) =>
+  [
+    `> ${method} ${path}`,
+    key && `key ${key.slice(0, 4)}`,
+    `as ${token?.replace("@example.com", "") ?? "nobody"}`,
+    told(body),
+  ]
+    .filter(Boolean)
+    .join(" ");
 
 const REFERENCES = ["for", "aria-describedby", "aria-labelledby", "aria-controls"];
 
-const VIEWS = /^#(\/(today|days|week|day-report|payments|tills|price-list|webhooks|merchant|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
+const VIEWS =
+  /^#(\/(today|days|week|day-report|payments|tills|price-list|webhooks|merchant|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
 
 // What no page may have: a reference to a part or a view that is not there, and a value that is none.
 function faultsOf({ root, body }) {
   const isLost = (id) => id && !root.querySelector(`#${id}`);
-  const lost = [...root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))]
-    .flatMap((one) => REFERENCES.flatMap((name) => (one.getAttribute(name) ?? "").split(" ").filter(isLost).map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`)));
-  const links = [...root.querySelectorAll("a")].map((one) => one.getAttribute("href") ?? "#").filter((href) => href.startsWith("#") && !VIEWS.test(href)).map((href) => `a link to ${href}`);
-  const states = [...root.querySelectorAll("*")].flatMap((one) => STATES.filter((name) => name.startsWith("aria-") && name !== "aria-describedby" && !/^(true|false|page|)$/.test(one.getAttribute(name) ?? "")).map((name) => `${name} ${one.getAttribute(name)}`));
-  return [...lost, ...links, ...states, ...body.textContent.match(/undefined|NaN|\[object/g) ?? []];
+  const lost = [...root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))].flatMap((one) =>
+    REFERENCES.flatMap((name) =>
+      (one.getAttribute(name) ?? "")
+        .split(" ")
+        .filter(isLost)
+        .map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`),
+    ),
+  );
+  const links = [...root.querySelectorAll("a")]
+    .map((one) => one.getAttribute("href") ?? "#")
+    .filter((href) => href.startsWith("#") && !VIEWS.test(href))
+    .map((href) => `a link to ${href}`);
+  const states = [...root.querySelectorAll("*")].flatMap((one) =>
+    STATES.filter(
+      (name) =>
+        name.startsWith("aria-") &&
+        name !== "aria-describedby" &&
+        !/^(true|false|page|)$/.test(one.getAttribute(name) ?? ""),
+    ).map((name) => `${name} ${one.getAttribute(name)}`),
+  );
+  return [...lost, ...links, ...states, ...(body.textContent.match(/undefined|NaN|\[object/g) ?? [])];
 }
 
 const files = [];
-URL.createObjectURL = (blob) => { files.push(blob); return "blob:file"; };
+URL.createObjectURL = (blob) => {
+  files.push(blob);
+  return "blob:file";
+};
 
 // Act at a page. A text is a button or an address; an object is what is typed; a number is seconds that pass.
 export async function take(tab, act) {
@@ -112,7 +196,14 @@ export async function take(tab, act) {
   else tab.click(tab.button(act));
 }
 
-const wordsOf = (act) => (typeof act === "number" ? `${act} s` : typeof act !== "string" ? `types ${told(act)}` : act.startsWith("#") ? act : `[${act}]`);
+const wordsOf = (act) =>
+  typeof act === "number"
+    ? `${act} s`
+    : typeof act !== "string"
+      ? `types ${told(act)}`
+      : act.startsWith("#")
+        ? act
+        : `[${act}]`;
 
 const SMALL = /^(at |focus |[+-]\d+ |fact basket: )/; // what has no line of its own
 
@@ -123,15 +214,30 @@ export async function tell(tab, steps) {
   let last = { stored: {}, parts: {}, sent: 0, left: 0 };
   const look = async () => {
     const { document, sent, left, entries } = tab;
-    const next = { stored: await storedIn(tab), parts: partsOf(tab), sent: sent.length, left: left.length, entry: `at ${entries.at(-1).hash} (${entries.length})`, focus: focusOf(document), lang: `in ${document.root.lang}` };
+    const next = {
+      stored: await storedIn(tab),
+      parts: partsOf(tab),
+      sent: sent.length,
+      left: left.length,
+      entry: `at ${entries.at(-1).hash} (${entries.length})`,
+      focus: focusOf(document),
+      lang: `in ${document.root.lang}`,
+    };
     const found = [
-      ...sent.slice(last.sent).filter((one) => one.path !== "health").map(requestOf), ...left.slice(last.left).map((url) => `left for ${url}`),
-      ...await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`)),
+      ...sent
+        .slice(last.sent)
+        .filter((one) => one.path !== "health")
+        .map(requestOf),
+      ...left.slice(last.left).map((url) => `left for ${url}`),
+      ...(await Promise.all(files.splice(0).map(async (file) => `file ${JSON.stringify(await file.text())}`))),
       ...["entry", "lang", "focus"].filter((name) => next[name] !== last[name]).map((name) => next[name]),
-      ...(lines.length ? changesOf(last.stored, next.stored) : []), ...cameAndWent(last.parts, next.parts), ...faultsOf(document),
+      ...(lines.length ? changesOf(last.stored, next.stored) : []),
+      ...cameAndWent(last.parts, next.parts),
+      ...faultsOf(document),
     ];
     last = next;
-    if (found.every((one) => SMALL.test(one))) words.push(`${words.pop()}${found.length ? ` (${found.join("; ")})` : ""}`);
+    if (found.every((one) => SMALL.test(one)))
+      words.push(`${words.pop()}${found.length ? ` (${found.join("; ")})` : ""}`);
     else lines.push(`${words.splice(0).join(", ")}: ${found.join("; ")}`);
   };
   files.length = 0;

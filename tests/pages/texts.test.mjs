@@ -4,12 +4,16 @@ import { readdirSync } from "node:fs";
 import { test } from "./runner.mjs";
 
 const FOLDER = new URL("../../chalicelib/pages/", import.meta.url);
-const languages = readdirSync(new URL("kit/", FOLDER)).filter((name) => /^[a-z]{2}\.js$/.test(name)).map((name) => name.replace(".js", ""));
+const languages = readdirSync(new URL("kit/", FOLDER))
+  .filter((name) => /^[a-z]{2}\.js$/.test(name))
+  .map((name) => name.replace(".js", ""));
 
 // The paths of all words, each with its kind: a text, or a function of so many values.
 function words(found, path = "") {
   if (typeof found !== "object") return [`${path} ${typeof found === "function" ? found.length : typeof found}`];
-  return Object.keys(found).sort().flatMap((name) => words(found[name], `${path}.${name}`));
+  return Object.keys(found)
+    .sort()
+    .flatMap((name) => words(found[name], `${path}.${name}`));
 }
 
 for (const page of ["kit", "shop", "till"]) {

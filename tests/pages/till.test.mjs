@@ -10,7 +10,10 @@ const IS_QUICK = SCENARIOS < 100; // a share of the combinations
 const LIVES = Math.ceil(SCENARIOS / 4);
 const TEA = { code: "tea", title: "Tea", price: 2500, quantity: "1", unit: null, taxes: [], off: null };
 const PAYER = "payer@example.com";
-const SOLD = { id: "00000000-0000-4000-8000-00000000AAAA", draft: { tender: "cash", minor: 0, digits: 2, currency: "ZAR" } };
+const SOLD = {
+  id: "00000000-0000-4000-8000-00000000AAAA",
+  draft: { tender: "cash", minor: 0, digits: 2, currency: "ZAR" },
+};
 
 const hasLine = ({ sale }) => !sale.sale().result && sale.sale().lines.length > 0;
 // What somebody can do at the page. A view offers the buttons of a line only with a line.
@@ -28,7 +31,10 @@ const ACTIONS = {
   "new sale": ({ sale }) => sale.nextSale(),
   "take without the receipt": (life) => life.takeWithoutReceipt(),
   sign: ({ sale }) => sale.sign(sale.sale().result?.sale ?? SOLD, "picture"),
-  "send again": async ({ till }) => Promise.all((await till.leftSales()).filter((one) => one.state === "parked").map((one) => till.queue.sendAgain(one.id))),
+  "send again": async ({ till }) =>
+    Promise.all(
+      (await till.leftSales()).filter((one) => one.state === "parked").map((one) => till.queue.sendAgain(one.id)),
+    ),
   "sign in": ({ till }) => till.signIn("ann", "right"),
   "another signs in": ({ till }) => till.signIn("ben", "right"),
   "an administrator clears": async (life) => {
@@ -39,8 +45,14 @@ const ACTIONS = {
   reload: (life) => again(life.phone, "end"),
   kill: (life) => again(life.phone, "kill"),
   look: (life) => life.happen("focus"),
-  "go online": (life) => { life.phone.isReachable = true; life.happen("online"); },
-  "go offline": (life) => { life.phone.isReachable = false; life.happen("offline"); },
+  "go online": (life) => {
+    life.phone.isReachable = true;
+    life.happen("online");
+  },
+  "go offline": (life) => {
+    life.phone.isReachable = false;
+    life.happen("offline");
+  },
 };
 
 async function again(phone, how) {
@@ -76,38 +88,61 @@ async function aPhone({ name = "ann", basket = true } = {}) {
   return phone;
 }
 
-const GAPS = { "at once": async () => {}, "a moment later": () => new Promise((done) => { setImmediate(done); }), "before the answer": (phone) => phone.settle() };
+const GAPS = {
+  "at once": async () => {},
+  "a moment later": () =>
+    new Promise((done) => {
+      setImmediate(done);
+    }),
+  "before the answer": (phone) => phone.settle(),
+};
 
-const isHidden = (phone, sale) => (JSON.parse(phone.local.get("payments.till.refused") ?? "[]")).includes(sale.id);
+const isHidden = (phone, sale) => JSON.parse(phone.local.get("payments.till.refused") ?? "[]").includes(sale.id);
 const salesOf = (phone) => phone.storage.raw().sales.filter((sale) => !isHidden(phone, sale));
 const queuedOf = (phone) => salesOf(phone).filter((sale) => sale.queued !== undefined);
-const takenOf = (phone, minor) => [...phone.service.taken.values()].filter(({ content }) => JSON.parse(content).basic.Amount === decimal(minor, 2));
+const takenOf = (phone, minor) =>
+  [...phone.service.taken.values()].filter(({ content }) => JSON.parse(content).basic.Amount === decimal(minor, 2));
 
 // What holds in each quiet moment in which the storage has no fault left.
 function checkNow(phone, { isTold = true } = {}) {
-  const { life: { till, sale, isShown } } = phone;
+  const {
+    life: { till, sale, isShown },
+  } = phone;
   const { session, features, currency, country, problem } = till.till();
   const { facts } = phone.storage.raw();
   assert.deepEqual(phone.problems, []);
   assert.deepEqual(phone.service.mixed, [], "no request of one agent has the session of another");
 
-  for (const one of salesOf(phone)) if (one.answeredAt) assert.ok(!JSON.stringify(one).includes(PAYER) && !one.request, "an answered sale has no address");
+  for (const one of salesOf(phone))
+    if (one.answeredAt)
+      assert.ok(!JSON.stringify(one).includes(PAYER) && !one.request, "an answered sale has no address");
   if (!isShown) return;
   if (!session) {
-    assert.deepEqual([facts.session, facts.basket, phone.session.size], [undefined, undefined, 0], "nothing of the session is left");
+    assert.deepEqual(
+      [facts.session, facts.basket, phone.session.size],
+      [undefined, undefined, 0],
+      "nothing of the session is left",
+    );
     assert.ok(!JSON.stringify(sale.sale()).includes(PAYER), "nothing of the payer is left");
     assert.ok(!JSON.stringify(facts).includes(PAYER), "nothing of the payer is left");
     return;
   }
   const person = Object.values(PEOPLE).find((one) => one.AgentID === session.agent);
-  if (features) assert.deepEqual([features.AcceptPrepaid, currency, country], [person.features.AcceptPrepaid, person.CurrencyID, person.country], "the account is the agent's own");
+  if (features)
+    assert.deepEqual(
+      [features.AcceptPrepaid, currency, country],
+      [person.features.AcceptPrepaid, person.CurrencyID, person.country],
+      "the account is the agent's own",
+    );
   if (facts.account?.agent === session.agent) assert.equal(facts.account.currency, person.CurrencyID);
   if (isTold) assert.equal(facts.session?.token, session.token, "the device has the session of the page");
-  for (const one of queuedOf(phone)) assert.equal(one.agent, session.agent, "another agent signs in only when nothing waits");
+  for (const one of queuedOf(phone))
+    assert.equal(one.agent, session.agent, "another agent signs in only when nothing waits");
   if (problem) assert.equal(problem.token, session.token, "a problem is one of this session");
   if (phone.life.ended.has(session.token)) assert.equal(problem?.means, "sign in", "a session that ended is told");
   const { result, ...basket } = sale.sale();
-  if (isTold && basket.agent === session.agent && facts.basket) assert.deepEqual(facts.basket, basket, "each tap is stored");
+  if (isTold && basket.agent === session.agent && facts.basket)
+    assert.deepEqual(facts.basket, basket, "each tap is stored");
   if (facts.basket) assert.equal(facts.basket.agent, session.agent, "the basket is the agent's own");
   assert.notEqual(result?.state, "busy");
 }
@@ -119,7 +154,12 @@ function checkReloaded(phone, kept) {
   const sold = salesOf(phone).find((one) => one.id === kept.id || (kept.key && one.draft.key === kept.key));
   const shown = sale.sale();
   if (sold) assert.equal(shown.result?.sale.id, sold.id, "the end of the sale is told");
-  else assert.deepEqual([shown.lines, shown.figures, shown.receiptTo], [kept.lines, kept.figures, kept.receiptTo], "the basket is there again");
+  else
+    assert.deepEqual(
+      [shown.lines, shown.figures, shown.receiptTo],
+      [kept.lines, kept.figures, kept.receiptTo],
+      "the basket is there again",
+    );
 }
 
 // Let time pass until it is so, at most so many seconds.
@@ -142,8 +182,15 @@ async function checkHealed(phone) {
   assert.equal(phone.life.pending, 0, "each button has its answer");
   checkNow(phone);
   assert.deepEqual(waiting(), [], "the queue drains");
-  const { session: { me }, prices } = phone.life.till.till();
-  assert.deepEqual([prices.merchant, prices.items], [me.ClientID, [{ Code: `of ${me.ClientID}` }]], "the price list is the merchant's own");
+  const {
+    session: { me },
+    prices,
+  } = phone.life.till.till();
+  assert.deepEqual(
+    [prices.merchant, prices.items],
+    [me.ClientID, [{ Code: `of ${me.ClientID}` }]],
+    "the price list is the merchant's own",
+  );
   for (const [minor, press] of phone.presses) checkPress(phone, minor, press);
   const before = phone.presses.size;
   phone.life.sale.nextSale();
@@ -160,9 +207,11 @@ function checkPress(phone, minor, { agent, told, isSecond }) {
   const stored = salesOf(phone).filter((one) => one.draft.minor === minor);
   const words = `press ${minor} was told ${told}`;
   assert.ok(taken.length <= 1 && stored.length <= 1, `${words}, and is ${taken.length + stored.length} sales`);
-  if (isSecond) assert.deepEqual([told, taken.length, stored.length], [[], 0, 0], "no second sale begins while one is in hand");
+  if (isSecond)
+    assert.deepEqual([told, taken.length, stored.length], [[], 0, 0], "no second sale begins while one is in hand");
   for (const one of phone.service.submits) {
-    if (one.amount === decimal(minor, 2)) assert.ok([agent, undefined].includes(one.agent), `${words}: agent ${agent} sold and ${one.agent} sent`);
+    if (one.amount === decimal(minor, 2))
+      assert.ok([agent, undefined].includes(one.agent), `${words}: agent ${agent} sold and ${one.agent} sent`);
   }
   if (phone.cleared.has(minor)) return;
   const isTaken = taken.length === 1 && !taken[0].isDeclined;
@@ -220,7 +269,9 @@ test("A parked sale that is sent again twice at once, or after it was paid, is p
   const phone = await withSale("parked", await aPhone());
   phone.faults = [];
   phone.service.isKind = true;
-  const { till: { queue, leftSales } } = phone.life;
+  const {
+    till: { queue, leftSales },
+  } = phone.life;
   const [{ id }] = await leftSales();
   queue.sendAgain(id);
   queue.sendAgain(id);
@@ -299,8 +350,21 @@ test("The account is the agent's own, also after a sign-in without an answer, an
   await phone.pass(1);
   checkNow(phone);
   phone.service.isSilent = true;
-  const account = ["agent", "features", "options", "currency", "digits", "country", "listCurrency", "askedAt", "refreshedAt"];
-  const known = () => { const state = phone.life.till.till(); return account.map((name) => state[name]); };
+  const account = [
+    "agent",
+    "features",
+    "options",
+    "currency",
+    "digits",
+    "country",
+    "listCurrency",
+    "askedAt",
+    "refreshedAt",
+  ];
+  const known = () => {
+    const state = phone.life.till.till();
+    return account.map((name) => state[name]);
+  };
   act(phone, "sign in");
   await phone.pass(3);
   assert.deepEqual([phone.life.till.till().session.agent, ...known()], [3, ...account.map(() => undefined)]); // the device knows that of the other
@@ -417,7 +481,14 @@ test("A sale that needs a place is one, and nobody signs in or out before it is 
 
 const names = Object.keys(ACTIONS);
 
-const GREAT = new Set(["take", "take what is refused", "sign in", "another signs in", "an administrator clears", "sign out"]); // those that change more than the basket
+const GREAT = new Set([
+  "take",
+  "take what is refused",
+  "sign in",
+  "another signs in",
+  "an administrator clears",
+  "sign out",
+]); // those that change more than the basket
 
 for (const first of names) {
   test(`Every button is pressed before the answer to: ${first}`, async () => {
@@ -445,7 +516,9 @@ for (const first of names) {
 
 // Each transaction of an action has each fault once, and both attempts have it. Then the page goes on, or is loaded again.
 const FAULTS = ["late", "never", "stalled", "stuck", "full", "kill"];
-const STORING = names.filter((name) => !["more", "remove", "discount a line", "discount all", "press a key", "reload", "kill"].includes(name));
+const STORING = names.filter(
+  (name) => !["more", "remove", "discount a line", "discount all", "press a key", "reload", "kill"].includes(name),
+);
 
 async function withFault(name, { number, fault, times, then }) {
   const phone = await aPhone();
@@ -478,7 +551,10 @@ for (const fault of FAULTS) {
       for (let number = 0; number < count; number += 1) {
         for (const times of fault === "kill" ? [1] : [1, 2]) {
           for (const [way, then] of THEN.entries()) {
-            const isChosen = name === "take" ? times === 2 || number % 3 === way : GREAT.has(name) && (place + number + times) % 6 === way;
+            const isChosen =
+              name === "take"
+                ? times === 2 || number % 3 === way
+                : GREAT.has(name) && (place + number + times) % 6 === way;
             if (IS_QUICK && !isChosen) continue;
             try {
               await withFault(name, { number, fault, times, then });
@@ -494,11 +570,37 @@ for (const fault of FAULTS) {
 }
 
 const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ act: fc.constantFrom(...names, "add", "take", "take", "take", "sign in", "sign out"), rounds: fc.integer({ min: 0, max: 6 }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      act: fc.constantFrom(...names, "add", "take", "take", "take", "sign in", "sign out"),
+      rounds: fc.integer({ min: 0, max: 6 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ seconds: fc.constantFrom(1, 3, 12, 45) }) },
-  { weight: 2, arbitrary: fc.record({ faults: fc.array(fc.constantFrom("lost request", "lost answer", "busy", "down", "unknown", "never", "blocked"), { minLength: 1, maxLength: 3 }) }) },
-  { weight: 2, arbitrary: fc.record({ storage: fc.constantFrom(...FAULTS), after: fc.integer({ min: 0, max: 4 }), times: fc.integer({ min: 1, max: 2 }) }) },
-  { weight: 1, arbitrary: fc.record({ openings: fc.array(fc.constantFrom("late", "never", "fail"), { minLength: 1, maxLength: 2 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      faults: fc.array(fc.constantFrom("lost request", "lost answer", "busy", "down", "unknown", "never", "blocked"), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      storage: fc.constantFrom(...FAULTS),
+      after: fc.integer({ min: 0, max: 4 }),
+      times: fc.integer({ min: 1, max: 2 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      openings: fc.array(fc.constantFrom("late", "never", "fail"), { minLength: 1, maxLength: 2 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ delay: fc.constantFrom(0, 300, 9_000, 50_000) }) },
   { weight: 1, arbitrary: fc.record({ ended: fc.constant(true) }) },
 );
@@ -529,6 +631,11 @@ test(`In ${LIVES} random lives of the page no money is lost or taken twice`, asy
       checkNow(phone, { isTold: false });
       await checkHealed(phone);
     }),
-    { numRuns: LIVES, seed: process.env.SEED ? Number(process.env.SEED) : undefined, endOnFailure: false, includeErrorInReport: true },
+    {
+      numRuns: LIVES,
+      seed: process.env.SEED ? Number(process.env.SEED) : undefined,
+      endOnFailure: false,
+      includeErrorInReport: true,
+    },
   );
 });

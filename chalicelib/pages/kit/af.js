@@ -22,14 +22,16 @@ export const af = {
     codes: {
       [ErrorCode.BAD_CREDENTIAL]: "Die e-pos of wagwoord is verkeerd.",
       [ErrorCode.AGENT_BLOCKED]: "Hierdie aanmelding is geblokkeer. Vra 'n administrateur van die winkel.",
-      [ErrorCode.LOGIN_LOCKED]: "Hierdie aanmelding is ná verkeerde wagwoorde gesluit. Wag 30 minute, of vra 'n administrateur van die winkel.",
+      [ErrorCode.LOGIN_LOCKED]:
+        "Hierdie aanmelding is ná verkeerde wagwoorde gesluit. Wag 30 minute, of vra 'n administrateur van die winkel.",
       [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
       [ErrorCode.VALIDATION_FAILED]: "Iets wat ingetik is, kan nie gebruik word nie. Verander dit en probeer weer.",
       [ErrorCode.EMAIL_TAKEN]: "'n Ander aanmelding het reeds hierdie e-pos.",
       [ErrorCode.ORIGINAL_UNFINISHED]: "Hierdie betaling is nie afgehandel nie, of geen geld het beweeg nie.",
       [ErrorCode.THROTTLED]: "Te veel versoeke. Wag 'n oomblik en probeer weer.",
       [ErrorCode.INTERNAL]: "Iets het in die diens verkeerd gegaan. Probeer weer.",
-      [ErrorCode.DEPENDENCY_UNAVAILABLE]: "Die bank kan nie nou bereik word nie, en niks is gedoen nie. Probeer oor 'n oomblik weer.",
+      [ErrorCode.DEPENDENCY_UNAVAILABLE]:
+        "Die bank kan nie nou bereik word nie, en niks is gedoen nie. Probeer oor 'n oomblik weer.",
       [ErrorCode.STORE_UNAVAILABLE]: "Die diens kan nie nou sy data bereik nie. Probeer oor 'n oomblik weer.",
     },
   },
@@ -62,8 +64,10 @@ export const af = {
     nothingLeft: "Niks meer is teruggegee nie: 'n ander teruggawe het intussen alles teruggegee.",
     lessLeft: (amount) => `Niks is teruggegee nie, want die betaling het intussen verander. Nou bly ${amount} oor.`,
     busy: "Besig…",
-    again: (amount) => `'n Teruggawe van ${amount} is reeds gestuur. As jy dit weer stuur, word die geld net een keer teruggegee.`,
-    lost: (amount) => `'n Teruggawe van ${amount} is gestuur, en die uitslag is nie bekend nie. Stuur dit weer om die uitslag te kry: die geld word net een keer teruggegee.`,
+    again: (amount) =>
+      `'n Teruggawe van ${amount} is reeds gestuur. As jy dit weer stuur, word die geld net een keer teruggegee.`,
+    lost: (amount) =>
+      `'n Teruggawe van ${amount} is gestuur, en die uitslag is nie bekend nie. Stuur dit weer om die uitslag te kry: die geld word net een keer teruggegee.`,
     ask: "Stuur weer",
     done: (amount) => `${amount} is teruggegee.`,
     byHand: {

@@ -18,12 +18,17 @@ export class Refusal extends Error {
 
   // The outcome of the request is not known.
   get isLost() {
-    return this.code === LOST || this.code === ErrorCode.IN_PROGRESS || (this.status >= 500 && this.code !== NOT_ATTEMPTED);
+    return (
+      this.code === LOST || this.code === ErrorCode.IN_PROGRESS || (this.status >= 500 && this.code !== NOT_ATTEMPTED)
+    );
   }
 }
 
 const parse = (text) => JSON.parse(text.replace(DECIMAL, (found, quoted) => quoted ?? `"${found}"`));
-export const wait = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+export const wait = (seconds) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+  });
 
 // The header Retry-After, which is a number or a time, in seconds.
 function secondsOf(header) {
@@ -41,7 +46,14 @@ export async function exchange(method, path, { body, key, token, seconds = MAX_A
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), seconds * 1000);
   const { signal } = patience;
-  const options = { method, headers, body: body && JSON.stringify(body), credentials: "omit", cache: "no-store", signal };
+  const options = {
+    method,
+    headers,
+    body: body && JSON.stringify(body),
+    credentials: "omit",
+    cache: "no-store",
+    signal,
+  };
   let status;
   let retryAfter = 0;
   try {
@@ -89,7 +101,9 @@ export const expired = {
 function signInAgain() {
   if (!signingIn) {
     signingIn = Promise.withResolvers ? Promise.withResolvers() : {};
-    signingIn.promise ??= new Promise((resolve) => { signingIn.resolve = resolve; });
+    signingIn.promise ??= new Promise((resolve) => {
+      signingIn.resolve = resolve;
+    });
     expired.onAsk();
   }
   return signingIn.promise;

@@ -6,7 +6,8 @@ const DAY_MS = 86_400_000;
 const dayOf = (instant) => new Date(instant).toISOString().slice(0, 10);
 const instantOf = (day) => Date.parse(`${day}T00:00:00Z`);
 
-export const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text ?? "") && !Number.isNaN(instantOf(text)) && dayOf(instantOf(text)) === text;
+export const isDay = (text) =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text ?? "") && !Number.isNaN(instantOf(text)) && dayOf(instantOf(text)) === text;
 // The day in an address, if it is one and before today. Else today.
 export const shownDay = ({ day }, today) => (isDay(day) && day < today ? day : today);
 export const addDays = (day, count) => dayOf(instantOf(day) + count * DAY_MS);

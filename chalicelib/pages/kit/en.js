@@ -22,14 +22,16 @@ export const en = {
     codes: {
       [ErrorCode.BAD_CREDENTIAL]: "The login or its secret is wrong.",
       [ErrorCode.AGENT_BLOCKED]: "This login is blocked. Ask an administrator of the shop.",
-      [ErrorCode.LOGIN_LOCKED]: "This login is locked after wrong passwords. Wait 30 minutes, or ask an administrator of the shop.",
+      [ErrorCode.LOGIN_LOCKED]:
+        "This login is locked after wrong passwords. Wait 30 minutes, or ask an administrator of the shop.",
       [ErrorCode.MERCHANT_BLOCKED]: "The shop is blocked. Ask the support of this service.",
       [ErrorCode.VALIDATION_FAILED]: "Something that was entered cannot be used. Change it and try again.",
       [ErrorCode.EMAIL_TAKEN]: "Another login has this e-mail already.",
       [ErrorCode.ORIGINAL_UNFINISHED]: "This payment is not finished, or no money moved.",
       [ErrorCode.THROTTLED]: "Too many requests. Wait a moment and try again.",
       [ErrorCode.INTERNAL]: "Something went wrong in the service. Try again.",
-      [ErrorCode.DEPENDENCY_UNAVAILABLE]: "The bank cannot be reached now, and nothing was done. Try again in a moment.",
+      [ErrorCode.DEPENDENCY_UNAVAILABLE]:
+        "The bank cannot be reached now, and nothing was done. Try again in a moment.",
       [ErrorCode.STORE_UNAVAILABLE]: "The service cannot reach its data now. Try again in a moment.",
     },
   },
@@ -62,8 +64,10 @@ export const en = {
     nothingLeft: "Nothing more was given back: another return has given back everything meanwhile.",
     lessLeft: (amount) => `Nothing was given back, because the payment has changed meanwhile. Now ${amount} is left.`,
     busy: "Returning…",
-    again: (amount) => `A return of ${amount} was sent before. If you send it again, the money is given back only once.`,
-    lost: (amount) => `A return of ${amount} was sent, and its outcome is not known. Send it again to learn the outcome: the money is given back only once.`,
+    again: (amount) =>
+      `A return of ${amount} was sent before. If you send it again, the money is given back only once.`,
+    lost: (amount) =>
+      `A return of ${amount} was sent, and its outcome is not known. Send it again to learn the outcome: the money is given back only once.`,
     ask: "Send again",
     done: (amount) => `${amount} was given back.`,
     byHand: {

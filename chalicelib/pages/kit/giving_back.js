@@ -13,7 +13,10 @@ const RETURN_CNP = { endpoint: "payment/reversecnp", mode: 5 };
 const TOO_MANY_REQUESTS = 429;
 // The payment changed since the page read it.
 const CHANGED = new Set([
-  ErrorCode.NOT_REVERSIBLE_HERE, ErrorCode.EXCEEDS_REMAINDER, ErrorCode.ALREADY_REVERSED, ErrorCode.ORIGINAL_UNFINISHED,
+  ErrorCode.NOT_REVERSIBLE_HERE,
+  ErrorCode.EXCEEDS_REMAINDER,
+  ErrorCode.ALREADY_REVERSED,
+  ErrorCode.ORIGINAL_UNFINISHED,
 ]);
 const MAX_REASON = 1024;
 
@@ -21,7 +24,8 @@ const place = (id) => `payments.return.${id}`;
 
 // The work that is left to the person after a return of this kind of payment, if any.
 const byHand = ({ InputType: kind }) => texts.return.byHand[kind] ?? "";
-export const doneWords = (reversal) => `${texts.return.done(format(reversal.Amount, reversal.CurrencyID))} ${byHand(reversal)}`.trim();
+export const doneWords = (reversal) =>
+  `${texts.return.done(format(reversal.Amount, reversal.CurrencyID))} ${byHand(reversal)}`.trim();
 
 export const canReturn = (payment) => payment.CanReturn || payment.CanReturnCNP;
 // The payment's return that was sent and has no known outcome.
@@ -58,7 +62,8 @@ function problemWith(amount, payment) {
   const digits = payment.Format.CurrencyE;
   if (amount === null) return texts.return.noAmount;
   if (isNegative(amount) || isZero(amount)) return problems.tooSmall;
-  if (isNegative(difference(payment.AmountEff, amount))) return problems.tooMuch(format(payment.AmountEff, payment.CurrencyID));
+  if (isNegative(difference(payment.AmountEff, amount)))
+    return problems.tooMuch(format(payment.AmountEff, payment.CurrencyID));
   if ((amount.split(".")[1] ?? "").length > digits) return problems.decimals(digits);
   return undefined;
 }

@@ -16,7 +16,8 @@ export const texts = {};
 document.documentElement.lang = language;
 
 // `words` are those of the page, by language. Words with values are functions.
-export const speak = (words, others = {}) => Object.assign(texts, words[language], { kinds: KIND_NAMES[language] }, others);
+export const speak = (words, others = {}) =>
+  Object.assign(texts, words[language], { kinds: KIND_NAMES[language] }, others);
 
 // The page is loaded again in the chosen language.
 export function choose(code) {

@@ -4,6 +4,11 @@ import { useCallback, useLayoutEffect, useRef } from "./view.js";
 // A function that says whether this part of the page is gone: an answer that comes then leads nowhere.
 export function useIsLeft() {
   const isLeft = useRef(false);
-  useLayoutEffect(() => () => { isLeft.current = true; }, []);
+  useLayoutEffect(
+    () => () => {
+      isLeft.current = true;
+    },
+    [],
+  );
   return useCallback(() => isLeft.current, []);
 }

@@ -12,7 +12,8 @@ export function useLoaded(load, wanted) {
   const reload = useCallback(async ({ isQuiet } = {}) => {
     const number = ++latest.current;
     const asked = now.current;
-    const show = (next) => number === latest.current && setState((before) => ({ ...(next(before)), wanted: asked.wanted }));
+    const show = (next) =>
+      number === latest.current && setState((before) => ({ ...next(before), wanted: asked.wanted }));
     if (!isQuiet) setState((before) => ({ ...before, isLoading: true }));
     try {
       const data = await asked.load();
@@ -24,7 +25,9 @@ export function useLoaded(load, wanted) {
 
   useLayoutEffect(() => {
     reload();
-    return () => { latest.current += 1; };
+    return () => {
+      latest.current += 1;
+    };
   }, [wanted]);
 
   return state.wanted === wanted ? { ...state, reload } : { isLoading: true, reload };
@@ -35,7 +38,12 @@ export function useLoaded(load, wanted) {
 export function useRead(read, show, names) {
   useLayoutEffect(() => {
     let isShown = true;
-    read().then((found) => isShown && show(found), () => {});
-    return () => { isShown = false; };
+    read().then(
+      (found) => isShown && show(found),
+      () => {},
+    );
+    return () => {
+      isShown = false;
+    };
   }, names);
 }

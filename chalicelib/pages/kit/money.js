@@ -19,7 +19,10 @@ const scaled = ({ units, digits }, wanted) => units * 10n ** BigInt(wanted - dig
 export function sum(amounts) {
   const all = amounts.map(parts);
   const digits = Math.max(0, ...all.map((one) => one.digits));
-  return text(all.reduce((total, one) => total + scaled(one, digits), 0n), digits);
+  return text(
+    all.reduce((total, one) => total + scaled(one, digits), 0n),
+    digits,
+  );
 }
 
 export const negative = (amount) => (String(amount).startsWith("-") ? String(amount).slice(1) : `-${amount}`);
@@ -68,7 +71,9 @@ const groupMark = () => partOf(formatOf({ useGrouping: "always" }), 1_000_000, "
 const GROUPED = /^-?\d{1,3}([.,])\d{3}(?:\1\d{3})*((?!\1)[.,]\d+)?$/;
 
 const withoutSign = (typed, currency) => {
-  const sign = currency ? [currency, signOf(currency)].find((one) => typed.replace("-", "").trimStart().startsWith(one)) : null;
+  const sign = currency
+    ? [currency, signOf(currency)].find((one) => typed.replace("-", "").trimStart().startsWith(one))
+    : null;
   return sign ? typed.replace(sign, "") : typed.replace(/\p{Sc}/u, "");
 };
 

@@ -47,10 +47,12 @@ export function Field({ label, hint, problem, children, ...input }) {
 }
 
 // The problem of the field with this ID.
-export const Problem = ({ id, words }) => words && html`<small id=${`${id}-problem`} class="bad" role="alert">${words}</small>`;
+export const Problem = ({ id, words }) =>
+  words && html`<small id=${`${id}-problem`} class="bad" role="alert">${words}</small>`;
 
 // The languages of the page, each by its own name.
 export function Languages() {
-  const button = ([code, { language: name }]) => html`<button type="button" class="quiet" lang=${code} aria-pressed=${code === language} onClick=${() => choose(code)}>${name}</button>`;
+  const button = ([code, { language: name }]) =>
+    html`<button type="button" class="quiet" lang=${code} aria-pressed=${code === language} onClick=${() => choose(code)}>${name}</button>`;
   return html`<p class="languages" role="group" aria-label=${texts.chooseLanguage}>${Object.entries(LANGUAGES).map(button)}</p>`;
 }

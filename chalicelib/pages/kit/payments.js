@@ -22,8 +22,11 @@ export async function returnsOf(payment) {
 export const isReversal = (payment) => payment.OperationID !== 1;
 export const isUnknown = (payment) => payment.IsNotFinished && payment.Substate !== 401;
 // Whether money moved: a payment took it, or a reversal gave it back.
-export const tookMoney = (payment) => (isReversal(payment) ? payment.Substate === 502 : [401, 411, 502].includes(payment.Substate));
+export const tookMoney = (payment) =>
+  isReversal(payment) ? payment.Substate === 502 : [401, 411, 502].includes(payment.Substate);
 
 // All payments of a page as one list, newest first. The interface has pending ones in separate lists.
-export const inOneList = (answer) => [...answer.InProcess, ...answer.NotFinishedActualTrans, ...answer.Transactions]
-  .sort((one, other) => (one.Date < other.Date ? 1 : -1));
+export const inOneList = (answer) =>
+  [...answer.InProcess, ...answer.NotFinishedActualTrans, ...answer.Transactions].sort((one, other) =>
+    one.Date < other.Date ? 1 : -1,
+  );

@@ -22,7 +22,9 @@ export function address(view, query = {}, id = "") {
   return `#/${path}${set.length ? `?${new URLSearchParams(set)}` : ""}`;
 }
 
-export const go = (view, query, id) => { location.hash = address(view, query, id); };
+export const go = (view, query, id) => {
+  location.hash = address(view, query, id);
+};
 
 history.scrollRestoration = "manual"; // the browser restores before the data is there
 const places = new Map(); // pixels from the top, by the number of the entry
@@ -51,7 +53,14 @@ export function settle() {
 }
 
 // The person scrolls.
-for (const name of ["wheel", "touchmove", "keydown"]) addEventListener(name, () => { wanted = null; }, { passive: true });
+for (const name of ["wheel", "touchmove", "keydown"])
+  addEventListener(
+    name,
+    () => {
+      wanted = null;
+    },
+    { passive: true },
+  );
 
 const isPlain = (event) => event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
 

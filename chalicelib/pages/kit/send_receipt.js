@@ -9,20 +9,29 @@ import { html, useLayoutEffect, useRef, useState } from "./view.js";
 // `attempt`: the addresses that were sent and not answered, and their key.
 function Form({ id, attempt, onSent, onClose }) {
   const form = useRef(null);
-  useLayoutEffect(() => { form.current.elements.Email.focus(); }, []);
+  useLayoutEffect(() => {
+    form.current.elements.Email.focus();
+  }, []);
   const { act, isBusy, error } = useAct(async () => {
     const addresses = Object.fromEntries([...new FormData(form.current)].map(([name, typed]) => [name, typed.trim()]));
     const content = JSON.stringify(addresses);
     if (attempt.current?.content !== content) attempt.current = { content, key: randomText() };
-    const answer = await call(`payment/receipt/${encodeURIComponent(id)}`, { ...addresses, Lang: language }, { key: attempt.current.key });
+    const answer = await call(
+      `payment/receipt/${encodeURIComponent(id)}`,
+      { ...addresses, Lang: language },
+      { key: attempt.current.key },
+    );
     attempt.current = null;
     const findings = answer.Validations ?? []; // addresses beyond a limit, which get nothing
-    const sent = Object.entries(addresses).filter(([name, one]) => one && !findings.some(({ Property }) => Property === name));
+    const sent = Object.entries(addresses).filter(
+      ([name, one]) => one && !findings.some(({ Property }) => Property === name),
+    );
     if (sent.length) onSent(texts.send.sent(sent.map(([, one]) => one).join(", ")));
     if (findings.length) throw new Refusal({ findings });
     onClose();
   });
-  const problem = (field) => problemOf(error, field, texts.send.checks[error?.findings?.find((one) => one.Property === field)?.Code]);
+  const problem = (field) =>
+    problemOf(error, field, texts.send.checks[error?.findings?.find((one) => one.Property === field)?.Code]);
   const problems = { Email: problem("Email"), Phone: problem("Phone") };
   return html`<form ref=${form} class="send" onSubmit=${act} novalidate>
     <${Field} id="send-email" name="Email" type="email" label=${texts.send.email} autocomplete="off" problem=${problems.Email} />
@@ -52,7 +61,9 @@ export function SendReceipt({ id }) {
   };
   return html`
     ${said && html`<p ref=${sentence} class="note good" role="status" tabindex="-1">${said}</p>`}
-    ${isOpen
-      ? html`<${Form} id=${id} attempt=${attempt} onSent=${say} onClose=${() => setOpen(false)} />`
-      : html`<button ref=${button} type="button" onClick=${open}>${texts.send.open}</button>`}`;
+    ${
+      isOpen
+        ? html`<${Form} id=${id} attempt=${attempt} onSent=${say} onClose=${() => setOpen(false)} />`
+        : html`<button ref=${button} type="button" onClick=${open}>${texts.send.open}</button>`
+    }`;
 }

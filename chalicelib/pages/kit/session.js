@@ -43,6 +43,7 @@ export const isManager = () => current.me.IsAdministrator || current.me.IsSystem
 export const seesAll = () => isManager() || current.me.Rights.includes(201);
 
 // The shown merchant: the person's own, or the system user's choice.
-export const merchant = () => current?.merchant ?? { ClientID: current?.me.ClientID, CurrencyID: current?.me.CurrencyID };
+export const merchant = () =>
+  current?.merchant ?? { ClientID: current?.me.ClientID, CurrencyID: current?.me.CurrencyID };
 // The field that names the merchant in a request. A system user names it by one of its accounts.
 export const account = () => (current?.merchant ? { AccountID: current.merchant.AccountID } : {});

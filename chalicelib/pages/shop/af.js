@@ -30,7 +30,8 @@ export const af = {
   netTakingsIn: (currency) => `Netto ontvangste in ${currency}`,
   byKind: "Volgens soort betaling",
   byTill: "Volgens kassa",
-  giversOfReturns: "'n Teruggawe staan by die kassa of persoon wat die geld teruggegee het, nie by die kassa van die verkoop nie.",
+  giversOfReturns:
+    "'n Teruggawe staan by die kassa of persoon wat die geld teruggegee het, nie by die kassa van die verkoop nie.",
   unit: (count) => (count === 1 ? "betaling" : "betalings"),
   returned: (figure, count) => `${figure} ${count === 1 ? "teruggawe" : "teruggawes"}`,
   columns: { day: "Dag", kind: "Betaal met", till: "Kassa" },
@@ -60,7 +61,8 @@ export const af = {
     ended: "Jou sessie het geëindig. Meld aan om voort te gaan.",
     reference: "Die koppelvlak se naslaanwerk",
     forgotten: "Wagwoord vergeet?",
-    newPassword: "'n Administrateur van jou winkel stel vir jou 'n nuwe een, onder Kassas. Is daar geen ander administrateur nie? Vra dan die ondersteuning van hierdie diens.",
+    newPassword:
+      "'n Administrateur van jou winkel stel vir jou 'n nuwe een, onder Kassas. Is daar geen ander administrateur nie? Vra dan die ondersteuning van hierdie diens.",
   },
   today: {
     title: "Vandag",
@@ -96,7 +98,8 @@ export const af = {
   payments: {
     title: "Betalings",
     columns: { time: "Tyd", what: "Beskrywing", means: "Betaal met", till: "Kassa", badge: "Status", amount: "Bedrag" },
-    counted: (count, days) => `${count} ${count === "1" ? "betaling of teruggawe" : "betalings en teruggawes"}${days ? `, ${days}` : ""}.`,
+    counted: (count, days) =>
+      `${count} ${count === "1" ? "betaling of teruggawe" : "betalings en teruggawes"}${days ? `, ${days}` : ""}.`,
     taken: (amount) => `Die betalings het ${amount} ingebring, voor teruggawes.`,
     nothing: "Geen betaling pas nie.",
     none: "Geen betalings in die laaste 31 dae nie. Kies dae om ouer betalings te sien.",
@@ -182,7 +185,8 @@ export const af = {
     show: "Wys die kwitansie",
     print: "Druk",
     none: "Daar is geen kwitansie nie: geen geld het beweeg nie.",
-    unknown: "Daar is nog geen kwitansie nie: dit is nie bekend of geld beweeg het nie. Die diens vra die bank totdat dit bekend is.",
+    unknown:
+      "Daar is nog geen kwitansie nie: dit is nie bekend of geld beweeg het nie. Die diens vra die bank totdat dit bekend is.",
   },
   tills: {
     title: "Kassas",
@@ -201,8 +205,10 @@ export const af = {
     block: "Blokkeer",
     blockWords: (name) => `${name} neem geen betalings nie en kan nie aanmeld nie, totdat die blokkering opgehef is.`,
     blockSelf: "Blokkeer jouself",
-    blockSelfWords: "Dit is jou eie aanmelding. Jy word dadelik afgemeld en kan nie weer aanmeld nie. Net 'n ander administrateur kan die blokkering ophef.",
-    lastAdministrator: "Jy is die winkel se enigste aktiewe administrateur, en daarom kan jy nie geblokkeer word nie. Niemand sou die blokkering kon ophef nie.",
+    blockSelfWords:
+      "Dit is jou eie aanmelding. Jy word dadelik afgemeld en kan nie weer aanmeld nie. Net 'n ander administrateur kan die blokkering ophef.",
+    lastAdministrator:
+      "Jy is die winkel se enigste aktiewe administrateur, en daarom kan jy nie geblokkeer word nie. Niemand sou die blokkering kon ophef nie.",
     signInAgain: "Dit is jou eie aanmelding, daarom moet jy weer aanmeld.",
     newPassword: "Nuwe wagwoord",
     newPasswordWords: (name) => `Stel 'n nuwe wagwoord vir ${name}. Die huidige wagwoord hou dadelik op werk.`,
@@ -232,14 +238,18 @@ export const af = {
     lastUsed: (time) => `Laas gebruik ${time}`,
     deviceSignedOut: (name) => `${name} is afgemeld.`,
     endSessions: "Meld oral af",
-    endSessionsWords: (name) => `“Meld oral af” beëindig elke sessie van ${name}: elke toestel kort weer die wagwoord. Is 'n foon weg? Stel dan ook 'n nuwe wagwoord. Verkope wat dit nog nie gestuur het nie, is net daarop.`,
+    endSessionsWords: (name) =>
+      `“Meld oral af” beëindig elke sessie van ${name}: elke toestel kort weer die wagwoord. Is 'n foon weg? Stel dan ook 'n nuwe wagwoord. Verkope wat dit nog nie gestuur het nie, is net daarop.`,
     newKey: "Nuwe geheime sleutel",
     newKeyWords: (name) => `${name} kry 'n nuwe geheime sleutel. Die huidige sleutel hou dadelik op werk.`,
     makeKey: "Maak 'n nuwe sleutel",
-    keyOnce: (name) => `Die geheime sleutel van ${name}. Dit word net hierdie een keer gewys: sit dit nou in die kassa.`,
+    keyOnce: (name) =>
+      `Die geheime sleutel van ${name}. Dit word net hierdie een keer gewys: sit dit nou in die kassa.`,
     create: "Nuwe kassa",
-    sells: (name, email) => `${name} kan nou verkoop. Maak hierdie adres by die toonbank oop, en meld met ${email} en die wagwoord aan.`,
-    sellsNot: (name) => `${name} is gemaak en kan hier aanmeld. Om te verkoop, kort dit 'n terminaal en 'n soort betaling.`,
+    sells: (name, email) =>
+      `${name} kan nou verkoop. Maak hierdie adres by die toonbank oop, en meld met ${email} en die wagwoord aan.`,
+    sellsNot: (name) =>
+      `${name} is gemaak en kan hier aanmeld. Om te verkoop, kort dit 'n terminaal en 'n soort betaling.`,
     ownProgram: "Vir jou eie kassaprogram: die geheime sleutel",
     change: "Verander",
     changeTitle: "Verander die kassa",
@@ -302,13 +312,31 @@ export const af = {
     messages: {
       title: "Boodskappe van kassas, en hoe om te help",
       all: [
-        ["“Jou aanmelding is geblokkeer.”", "Vind uit wie dit geblokkeer het en hoekom. “Hef blokkering op” is by sy kassa hier onder."],
-        ["“Hierdie aanmelding is ná verkeerde wagwoorde gesluit.”", "“Ontsluit” by sy kassa, of “Nuwe wagwoord” as dit vergeet is."],
-        ["“Hierdie aanmelding mag nie hierdie soort betaling neem nie.”", "“Verander” by sy kassa: skakel die soort betaling aan."],
-        ["“Hierdie aanmelding het geen terminaal wat betalings mag neem nie.”", "“Verander” by sy kassa: kies 'n ander terminaal."],
-        ["“Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.”", "Die ondersteuning is jy. Net 'n stelselgebruiker kan 'n winkel se blokkering ophef, en net oor die koppelvlak: merchant/update met State 1."],
+        [
+          "“Jou aanmelding is geblokkeer.”",
+          "Vind uit wie dit geblokkeer het en hoekom. “Hef blokkering op” is by sy kassa hier onder.",
+        ],
+        [
+          "“Hierdie aanmelding is ná verkeerde wagwoorde gesluit.”",
+          "“Ontsluit” by sy kassa, of “Nuwe wagwoord” as dit vergeet is.",
+        ],
+        [
+          "“Hierdie aanmelding mag nie hierdie soort betaling neem nie.”",
+          "“Verander” by sy kassa: skakel die soort betaling aan.",
+        ],
+        [
+          "“Hierdie aanmelding het geen terminaal wat betalings mag neem nie.”",
+          "“Verander” by sy kassa: kies 'n ander terminaal.",
+        ],
+        [
+          "“Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.”",
+          "Die ondersteuning is jy. Net 'n stelselgebruiker kan 'n winkel se blokkering ophef, en net oor die koppelvlak: merchant/update met State 1.",
+        ],
         ["“Jou sessie het geëindig.”", "Die kassier meld weer aan. Verkope bly tot dan op die toestel."],
-        ["“Kort aandag”", "Die diens het 'n verkoop geweier wat betaal is. Die rede staan by die verkoop: maak die oorsaak reg, dan “Stuur weer” by daardie kassa."],
+        [
+          "“Kort aandag”",
+          "Die diens het 'n verkoop geweier wat betaal is. Die rede staan by die verkoop: maak die oorsaak reg, dan “Stuur weer” by daardie kassa.",
+        ],
       ],
     },
   },
@@ -318,7 +346,8 @@ export const af = {
     noneToSee: "Nog geen items nie.",
     noMatch: "Geen item pas nie.",
     search: "Soek",
-    counted: (shown, all) => (shown === all ? `${all} ${all === "1" ? "item" : "items"}.` : `${shown} van ${all} items.`),
+    counted: (shown, all) =>
+      shown === all ? `${all} ${all === "1" ? "item" : "items"}.` : `${shown} van ${all} items.`,
     items: "Items",
     taxes: "Belastings",
     included: "Pryse sluit hul belastings in.",
@@ -333,14 +362,28 @@ export const af = {
     save: "Stoor",
     discard: "Gooi veranderinge weg",
     discardWords: "Alles wat jy sedert die vorige stoor verander het, gaan verlore.",
-    unsaved: (count) => `Nog nie gestoor nie: ${count} ${count === "1" ? "verandering" : "veranderinge"}. Dit bly op hierdie toestel.`,
+    unsaved: (count) =>
+      `Nog nie gestoor nie: ${count} ${count === "1" ? "verandering" : "veranderinge"}. Dit bly op hierdie toestel.`,
     saved: "Gestoor. Die kassas neem die nuwe lys.",
     allSaved: "Niks om te stoor nie.",
     fields: {
-      Code: "Kode", Title: "Titel", Price: "Prys", Unit: "Eenheid", TaxCode: "Belasting", Group: "Groep", Barcode: "Strepieskode", Active: "Te koop",
-      Name: "Naam", Rate: "Koers",
+      Code: "Kode",
+      Title: "Titel",
+      Price: "Prys",
+      Unit: "Eenheid",
+      TaxCode: "Belasting",
+      Group: "Groep",
+      Barcode: "Strepieskode",
+      Active: "Te koop",
+      Name: "Naam",
+      Rate: "Koers",
     },
-    hints: { Price: "Leeg: word by elke verkoop getik.", Unit: "Soos kg. Leeg: stuks.", Rate: "In persent, soos 15.", Code: "Kort en uniek. Dit bly in elke lêer dieselfde." },
+    hints: {
+      Price: "Leeg: word by elke verkoop getik.",
+      Unit: "Soos kg. Leeg: stuks.",
+      Rate: "In persent, soos 15.",
+      Code: "Kort en uniek. Dit bly in elke lêer dieselfde.",
+    },
     noTax: "Geen",
     notOnSale: "Nie te koop nie",
     typed: "Word by die verkoop getik",
@@ -350,7 +393,10 @@ export const af = {
       Code: { 3: "1 tot 16 letters, syfers, _ of - word verwag.", 12: "'n Ander een het hierdie kode." },
       Price: { 3: "Tik 'n prys, soos 38,00.", 5: "'n Prys kan nie onder nul wees nie, en nie so groot nie." },
       Rate: { 3: "Tik 'n getal, soos 15.", 5: "'n Koers is van 0 tot 100." },
-      Barcode: { 3: "Dit is nie 'n EAN- of UPC-strepieskode nie: die syfers pas nie by die laaste een nie.", 12: "'n Ander item het hierdie strepieskode." },
+      Barcode: {
+        3: "Dit is nie 'n EAN- of UPC-strepieskode nie: die syfers pas nie by die laaste een nie.",
+        12: "'n Ander item het hierdie strepieskode.",
+      },
       TaxCode: { other: "Die lys het nie so 'n belasting nie." },
       Title: { 5: "Dit is nodig." },
       Name: { 5: "Dit is nodig." },
@@ -361,7 +407,8 @@ export const af = {
     changedWords: (count) =>
       `Niks van joune is gestoor nie. ${count === "1" ? "Dit is die verandering" : `Dit is die ${count} veranderinge`} van die ander persoon. Jou veranderinge is nog hier.`,
     keep: "Sit my veranderinge daarin",
-    keepWords: "Jou veranderinge gaan in die nuwe lys. Waar julle albei dieselfde veld verander het, bly joune. Niks word gestoor voordat jy stoor nie.",
+    keepWords:
+      "Jou veranderinge gaan in die nuwe lys. Waar julle albei dieselfde veld verander het, bly joune. Niks word gestoor voordat jy stoor nie.",
     kept: "Jou veranderinge is in die nuwe lys. Kyk daarna, en stoor dan.",
     export: "Voer uit",
     import: "Voer in",
@@ -413,25 +460,31 @@ export const af = {
     changeTitle: "Verander die webhook",
     save: "Stoor",
     turnOff: "Skakel af",
-    turnOffWords: (url) => `${url} ontvang niks totdat dit weer aangeskakel word. Dit ontvang nooit die gebeurtenisse van daardie tyd nie.`,
+    turnOffWords: (url) =>
+      `${url} ontvang niks totdat dit weer aangeskakel word. Dit ontvang nooit die gebeurtenisse van daardie tyd nie.`,
     turnOn: "Skakel aan",
     turnOnWords: (url) => `${url} ontvang van nou af alle gebeurtenisse.`,
     remove: "Vee uit",
-    removeWords: (url) => `${url} ontvang niks meer nie, ook nie die gebeurtenisse wat daarvoor wag nie. Die geheim daarvan eindig. Dit kan nie ongedaan gemaak word nie.`,
+    removeWords: (url) =>
+      `${url} ontvang niks meer nie, ook nie die gebeurtenisse wat daarvoor wag nie. Die geheim daarvan eindig. Dit kan nie ongedaan gemaak word nie.`,
     create: "Nuwe webhook",
     createButton: "Skep",
-    createLost: "Geen antwoord het gekom nie, dus is dit dalk geskep. Maak dit toe en kyk na die lys: as dit daar is, maak 'n nuwe geheim daarvoor.",
+    createLost:
+      "Geen antwoord het gekom nie, dus is dit dalk geskep. Maak dit toe en kyk na die lys: as dit daar is, maak 'n nuwe geheim daarvoor.",
     url: "Adres",
     urlHint: "Jou bediener se adres: https, en bereikbaar van die internet.",
     kindsOfEvents: "Gebeurtenisse",
     badUrl: "'n Adres soos https://shop.example/events wat almal kan bereik, sonder 'n wagwoord of # daarin.",
     noKind: "Kies minstens een soort gebeurtenis.",
-    secretOnce: (url) => `Die geheim van ${url}. Dit word net hierdie een keer gewys: kopieer dit nou na jou bediener. Die bediener kort dit om te toets of 'n boodskap eg is.`,
+    secretOnce: (url) =>
+      `Die geheim van ${url}. Dit word net hierdie een keer gewys: kopieer dit nou na jou bediener. Die bediener kort dit om te toets of 'n boodskap eg is.`,
     newSecret: "Nuwe geheim",
-    newSecretWords: "Dit maak 'n nuwe geheim. Die huidige een bly 24 uur geldig, sodat jy die nuwe een in jou bediener kan sit. Ouer geheime eindig nou.",
+    newSecretWords:
+      "Dit maak 'n nuwe geheim. Die huidige een bly 24 uur geldig, sodat jy die nuwe een in jou bediener kan sit. Ouer geheime eindig nou.",
     makeSecret: "Maak 'n nuwe geheim",
     oldUntil: (time) => `Die ou geheim is geldig tot ${time}.`,
-    rotateLost: "Geen antwoord het gekom nie, dus is daar dalk 'n nuwe geheim wat niemand ken nie. Maak nog een en sit dit dadelik in jou bediener: sy huidige geheim kan eindig.",
+    rotateLost:
+      "Geen antwoord het gekom nie, dus is daar dalk 'n nuwe geheim wat niemand ken nie. Maak nog een en sit dit dadelik in jou bediener: sy huidige geheim kan eindig.",
     kinds: {
       "payment.approved": "Betaling goedgekeur",
       "payment.declined": "Betaling afgekeur",
@@ -445,7 +498,13 @@ export const af = {
   },
   events: {
     title: "Jongste gebeurtenisse",
-    states: { delivered: "Afgelewer", pending: "Op pad", failing: "Misluk", "given up": "Opgegee", none: "Nie gestuur nie" },
+    states: {
+      delivered: "Afgelewer",
+      pending: "Op pad",
+      failing: "Misluk",
+      "given up": "Opgegee",
+      none: "Nie gestuur nie",
+    },
     more: "Besonderhede",
     less: "Maak toe",
     about: (id) => `Betaling ${id}`,
@@ -500,7 +559,8 @@ export const af = {
     numbers: "Kwitansienommers",
     first: "Eerste nommer",
     last: "Laaste nommer",
-    noneMissing: "Geen nommer tussen die eerste en die laaste ontbreek nie. Verkope sonder verbinding het hul kassa se nommers.",
+    noneMissing:
+      "Geen nommer tussen die eerste en die laaste ontbreek nie. Verkope sonder verbinding het hul kassa se nommers.",
     net: "Netto",
     taxes: "Belastings",
     rate: "Koers",
@@ -519,8 +579,10 @@ export const af = {
     countedAt: (time) => `Getel ${time}`,
     difference: "Verskil",
     byOthers: "Kontant deur ander teruggegee",
-    othersGave: (amount, expected) => `Ander het ${amount} vir verkope van hierdie kassa teruggegee. “Verwag” tel dit nie, want dit het uit hulle laaie gekom. Het dit uit hierdie een gekom? Dan behoort ${expected} daarin te wees.`,
-    gaveForOthers: "Meer kontant is hier teruggegee as wat ontvang is. Het dit uit 'n ander laai gekom? Dan is daar soveel minder in daardie een.",
+    othersGave: (amount, expected) =>
+      `Ander het ${amount} vir verkope van hierdie kassa teruggegee. “Verwag” tel dit nie, want dit het uit hulle laaie gekom. Het dit uit hierdie een gekom? Dan behoort ${expected} daarin te wees.`,
+    gaveForOthers:
+      "Meer kontant is hier teruggegee as wat ontvang is. Het dit uit 'n ander laai gekom? Dan is daar soveel minder in daardie een.",
     none: "–",
   },
   merchant: {
@@ -537,8 +599,10 @@ export const af = {
     payment: "Kwitansienommer of ID",
     paymentHint: "'n Kwitansienommer van hierdie diens, soos 260314.17.42, of die ID van 'n betaling of teruggawe.",
     findButton: "Vind",
-    notFound: "Geen handelaar het 'n betaling of teruggawe met hierdie nommer nie. 'n Stelselgebruiker se teruggawe word met sy betaling gevind.",
-    notSought: "Oor alle handelaars word net kwitansienommers en ID's gevind. Kies die handelaar, en soek dan in sy betalings.",
+    notFound:
+      "Geen handelaar het 'n betaling of teruggawe met hierdie nommer nie. 'n Stelselgebruiker se teruggawe word met sy betaling gevind.",
+    notSought:
+      "Oor alle handelaars word net kwitansienommers en ID's gevind. Kies die handelaar, en soek dan in sy betalings.",
     overAll: (name) => `Kwitansienommers en ID's word oor alle handelaars gevind, die res net by ${name}.`,
   },
 };

@@ -43,20 +43,26 @@ export function Chart({ label, bars, currency, labelWidth = LABEL_WIDTH }) {
   // Only every nth bar has a label, if the label does not end outside the chart.
   const isLabelled = (number) => number % labelEvery === 0 && (bars.length - number - 0.5) * room >= labelWidth / 3;
 
-  const bar = (value, kind, left, wide) => value !== 0 && html`<rect class=${kind} x=${left} width=${wide}
+  const bar = (value, kind, left, wide) =>
+    value !== 0 &&
+    html`<rect class=${kind} x=${left} width=${wide}
     y=${Math.min(y(value), y(0))} height=${Math.max(1, Math.abs(y(value) - y(0)))} rx="2" />`;
 
   return html`<svg ref=${chart} class="chart" viewBox="0 0 ${width} ${HEIGHT}" role="img" aria-label=${label}>
-    ${lines.map((value) => html`<g class="line">
+    ${lines.map(
+      (value) => html`<g class="line">
       <line x1=${LEFT} x2=${width} y1=${y(value)} y2=${y(value)} />
       <text x=${LEFT - 8} y=${y(value) + 4} text-anchor="end">${formatScale(value, currency)}</text>
-    </g>`)}
-    ${bars.map((one, number) => html`<g>
+    </g>`,
+    )}
+    ${bars.map(
+      (one, number) => html`<g>
       <title>${one.title}</title>
       <rect class="ground" x=${LEFT + number * room} width=${room} y=${TOP} height=${HEIGHT - TOP - BOTTOM} />
       ${bar(one.before ?? 0, "before", LEFT + (number + 0.05) * room, room * 0.9)}
       ${bar(one.value, "now", LEFT + (number + 0.2) * room, room * 0.6)}
       ${isLabelled(number) && html`<text x=${LEFT + (number + 0.5) * room} y=${HEIGHT - 6} text-anchor="middle">${one.label}</text>`}
-    </g>`)}
+    </g>`,
+    )}
   </svg>`;
 }

@@ -14,7 +14,11 @@ import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
 async function load(day) {
-  const [report, list, drawers] = await Promise.all([takings(day, day, "day"), listed({ from: day, to: day }), drawersOfDay(day)]);
+  const [report, list, drawers] = await Promise.all([
+    takings(day, day, "day"),
+    listed({ from: day, to: day }),
+    drawersOfDay(day),
+  ]);
   return { ...report, count: list.counters.ItemCountTtl, drawers };
 }
 
@@ -24,10 +28,12 @@ function Numbers({ rows, numbers }) {
   const nameOf = (one) => tillOf(rows.find((row) => row.AgentID === one.AgentID) ?? one); // one with only declined payments has no row
   return html`<section>
     <h2>${names.numbers}</h2>
-    ${numbers.map((one) => html`<h3>${nameOf(one)} (${formatCount(one.Count)})</h3><dl class="sums">
+    ${numbers.map(
+      (one) => html`<h3>${nameOf(one)} (${formatCount(one.Count)})</h3><dl class="sums">
       <div><dt>${names.first}</dt><dd>${one.First}</dd></div>
       <div><dt>${names.last}</dt><dd>${one.Last}</dd></div>
-    </dl>`)}
+    </dl>`,
+    )}
     <p><small>${names.noneMissing}</small></p>
   </section>`;
 }
@@ -37,8 +43,15 @@ function OfCurrency({ rows, taxes, currency, day }) {
   const sums = total(held, currency);
   const names = texts.report;
   const money = (amount) => html`<${Money} amount=${amount} currency=${currency} />`;
-  const list = (key, label, title, first) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
-    rows=${grouped(held, key, currency).sort(byNet).map((one) => html`<${SumRow} name=${label(one.row)} sums=${one} />`)}
+  const list = (
+    key,
+    label,
+    title,
+    first,
+  ) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
+    rows=${grouped(held, key, currency)
+      .sort(byNet)
+      .map((one) => html`<${SumRow} name=${label(one.row)} sums=${one} />`)}
     foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
   return html`<section>
     <h2>${currency ?? ""}</h2>
@@ -51,7 +64,16 @@ function OfCurrency({ rows, taxes, currency, day }) {
     ${held.length > 0 && list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
     ${held.length > 0 && seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
     ${sums.reversals > 0 && seesAll() && html`<p><small>${texts.giversOfReturns}</small></p>`}
-    ${held.length > 0 && seesAll() && list((row) => `${tillIdOf(row)} ${kindOf(row)}`, (row) => `${tillOf(row)}, ${kindOf(row)}`, names.byTillAndKind, texts.columns.till)}
+    ${
+      held.length > 0 &&
+      seesAll() &&
+      list(
+        (row) => `${tillIdOf(row)} ${kindOf(row)}`,
+        (row) => `${tillOf(row)}, ${kindOf(row)}`,
+        names.byTillAndKind,
+        texts.columns.till,
+      )
+    }
   </section>`;
 }
 

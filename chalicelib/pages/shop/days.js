@@ -43,7 +43,10 @@ function OfCurrency({ rows, taxes, first, last, currency, isFirst }) {
     <section class="card">
       <h2>${texts.days.byDay}</h2>
       <${SumTable} caption=${texts.days.byDay} first=${texts.columns.day} empty=${texts.days.nothing}
-        rows=${[...byDay.keys()].sort().reverse().map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
+        rows=${[...byDay.keys()]
+          .sort()
+          .reverse()
+          .map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
         foot=${html`<${SumRow} name=${texts.total} sums=${all} />`} />
     </section>
     ${taxes.length > 0 && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} currency=${currency} /></section>`}`;
@@ -58,7 +61,12 @@ export function Days({ query }) {
   const state = useLoaded(load, `${merchant().ClientID} ${first} ${last}`);
   return html`<${ReportHead} title=${texts.days.title} words=${`${formatDate(first)} – ${formatDate(last)}`} shown=${address("days", { from: first, to: last })} />
     <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} problem=${isBackwards && texts.days.backwards} />
-    ${!isBackwards && html`<${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map((currency, number) =>
-      html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`)}
-      <${Made} last=${last} />`}<//>`}`;
+    ${
+      !isBackwards &&
+      html`<${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map(
+        (currency, number) =>
+          html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`,
+      )}
+      <${Made} last=${last} />`}<//>`
+    }`;
 }

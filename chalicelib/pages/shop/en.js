@@ -60,7 +60,8 @@ export const en = {
     ended: "Your session has ended. Sign in to continue.",
     reference: "The reference of the interface",
     forgotten: "Forgot your password?",
-    newPassword: "An administrator of your shop sets a new one for you, under Tills. Is there no other administrator? Then ask the support of this service.",
+    newPassword:
+      "An administrator of your shop sets a new one for you, under Tills. Is there no other administrator? Then ask the support of this service.",
   },
   today: {
     title: "Today",
@@ -96,7 +97,8 @@ export const en = {
   payments: {
     title: "Payments",
     columns: { time: "Time", what: "Description", means: "Paid by", till: "Till", badge: "State", amount: "Amount" },
-    counted: (count, days) => `${count} ${count === "1" ? "payment or return" : "payments and returns"}${days ? `, ${days}` : ""}.`,
+    counted: (count, days) =>
+      `${count} ${count === "1" ? "payment or return" : "payments and returns"}${days ? `, ${days}` : ""}.`,
     taken: (amount) => `The payments took ${amount} before returns.`,
     nothing: "No payment matches.",
     none: "No payments in the last 31 days. Choose days to see older ones.",
@@ -201,8 +203,10 @@ export const en = {
     block: "Block",
     blockWords: (name) => `${name} takes no payments and cannot sign in until it is unblocked.`,
     blockSelf: "Block yourself",
-    blockSelfWords: "This is your own login. You are signed out at once and cannot sign in again. Only another administrator can unblock you.",
-    lastAdministrator: "You are the only active administrator of the shop, so you cannot be blocked. Nobody could unblock you.",
+    blockSelfWords:
+      "This is your own login. You are signed out at once and cannot sign in again. Only another administrator can unblock you.",
+    lastAdministrator:
+      "You are the only active administrator of the shop, so you cannot be blocked. Nobody could unblock you.",
     signInAgain: "This is your own login, so you must sign in again.",
     newPassword: "New password",
     newPasswordWords: (name) => `Set a new password for ${name}. The present password stops working at once.`,
@@ -232,13 +236,15 @@ export const en = {
     lastUsed: (time) => `Last used ${time}`,
     deviceSignedOut: (name) => `${name} was signed out.`,
     endSessions: "Sign out everywhere",
-    endSessionsWords: (name) => `“Sign out everywhere” ends every session of ${name}: each device needs the password again. Is a telephone lost? Then also set a new password. Sales that it has not sent yet are only on it.`,
+    endSessionsWords: (name) =>
+      `“Sign out everywhere” ends every session of ${name}: each device needs the password again. Is a telephone lost? Then also set a new password. Sales that it has not sent yet are only on it.`,
     newKey: "New secret key",
     newKeyWords: (name) => `${name} gets a new secret key. Its present key stops working at once.`,
     makeKey: "Make a new key",
     keyOnce: (name) => `The secret key of ${name}. It is shown only this once: put it into the till now.`,
     create: "New till",
-    sells: (name, email) => `${name} can sell now. At the counter, open this address and sign in with ${email} and the password.`,
+    sells: (name, email) =>
+      `${name} can sell now. At the counter, open this address and sign in with ${email} and the password.`,
     sellsNot: (name) => `${name} is made and can sign in here. To sell, it needs a terminal and a kind of payment.`,
     ownProgram: "For a till program of your own: the secret key",
     change: "Change",
@@ -303,12 +309,21 @@ export const en = {
       title: "Messages of tills, and how to help",
       all: [
         ["“Your login is blocked.”", "Find out who blocked it and why. “Unblock” is at its till below."],
-        ["“This login is locked after wrong passwords.”", "“Unlock” at its till, or “New password” if it is forgotten."],
+        [
+          "“This login is locked after wrong passwords.”",
+          "“Unlock” at its till, or “New password” if it is forgotten.",
+        ],
         ["“This login may not take this kind of payment.”", "“Change” at its till: switch the kind of payment on."],
         ["“This login has no terminal that may take payments.”", "“Change” at its till: choose another terminal."],
-        ["“The shop is blocked. Ask the support of this service.”", "The support is you. Only a system user can unblock a shop, and only over the interface: merchant/update with State 1."],
+        [
+          "“The shop is blocked. Ask the support of this service.”",
+          "The support is you. Only a system user can unblock a shop, and only over the interface: merchant/update with State 1.",
+        ],
         ["“Your session has ended.”", "The cashier signs in again. Sales stay on the device until then."],
-        ["“Needs a look”", "The service refused a sale that was paid. Its reason stands at the sale: mend the cause, then “Send again” at that till."],
+        [
+          "“Needs a look”",
+          "The service refused a sale that was paid. Its reason stands at the sale: mend the cause, then “Send again” at that till.",
+        ],
       ],
     },
   },
@@ -318,7 +333,8 @@ export const en = {
     noneToSee: "No items yet.",
     noMatch: "No item matches.",
     search: "Search",
-    counted: (shown, all) => (shown === all ? `${all} ${all === "1" ? "item" : "items"}.` : `${shown} of ${all} items.`),
+    counted: (shown, all) =>
+      shown === all ? `${all} ${all === "1" ? "item" : "items"}.` : `${shown} of ${all} items.`,
     items: "Items",
     taxes: "Taxes",
     included: "Prices include their taxes.",
@@ -337,10 +353,23 @@ export const en = {
     saved: "Saved. The tills take the new list.",
     allSaved: "Nothing to save.",
     fields: {
-      Code: "Code", Title: "Title", Price: "Price", Unit: "Unit", TaxCode: "Tax", Group: "Group", Barcode: "Barcode", Active: "On sale",
-      Name: "Name", Rate: "Rate",
+      Code: "Code",
+      Title: "Title",
+      Price: "Price",
+      Unit: "Unit",
+      TaxCode: "Tax",
+      Group: "Group",
+      Barcode: "Barcode",
+      Active: "On sale",
+      Name: "Name",
+      Rate: "Rate",
     },
-    hints: { Price: "Empty: typed at each sale.", Unit: "Such as kg. Empty: pieces.", Rate: "In per cent, such as 15.", Code: "Short and its own. It stays the same in each file." },
+    hints: {
+      Price: "Empty: typed at each sale.",
+      Unit: "Such as kg. Empty: pieces.",
+      Rate: "In per cent, such as 15.",
+      Code: "Short and its own. It stays the same in each file.",
+    },
     noTax: "None",
     notOnSale: "Not on sale",
     typed: "Typed at the sale",
@@ -350,7 +379,10 @@ export const en = {
       Code: { 3: "1 to 16 letters, digits, _ or - are expected.", 12: "Another one has this code." },
       Price: { 3: "Type a price, such as 38.00.", 5: "A price cannot be below zero, and not so large." },
       Rate: { 3: "Type a number, such as 15.", 5: "A rate is from 0 to 100." },
-      Barcode: { 3: "This is no EAN or UPC barcode: its digits do not fit its last one.", 12: "Another item has this barcode." },
+      Barcode: {
+        3: "This is no EAN or UPC barcode: its digits do not fit its last one.",
+        12: "Another item has this barcode.",
+      },
       TaxCode: { other: "The list has no such tax." },
       Title: { 5: "This is needed." },
       Name: { 5: "This is needed." },
@@ -361,7 +393,8 @@ export const en = {
     changedWords: (count) =>
       `Nothing of yours was stored. ${count === "1" ? "This is the change" : `These are the ${count} changes`} of the other person. Your changes are still here.`,
     keep: "Put my changes into it",
-    keepWords: "Your changes go into the new list. Where both of you changed the same field, yours stays. Nothing is stored before you save.",
+    keepWords:
+      "Your changes go into the new list. Where both of you changed the same field, yours stays. Nothing is stored before you save.",
     kept: "Your changes are in the new list. Look at it, then save.",
     export: "Export",
     import: "Import",
@@ -413,25 +446,31 @@ export const en = {
     changeTitle: "Change the webhook",
     save: "Save",
     turnOff: "Switch off",
-    turnOffWords: (url) => `${url} receives nothing until it is switched on again. It never receives the events of that time.`,
+    turnOffWords: (url) =>
+      `${url} receives nothing until it is switched on again. It never receives the events of that time.`,
     turnOn: "Switch on",
     turnOnWords: (url) => `${url} receives all events from now on.`,
     remove: "Delete",
-    removeWords: (url) => `${url} receives nothing more, not even the events that wait for it. Its secret ends. This cannot be undone.`,
+    removeWords: (url) =>
+      `${url} receives nothing more, not even the events that wait for it. Its secret ends. This cannot be undone.`,
     create: "New webhook",
     createButton: "Create",
-    createLost: "No answer came, so it may have been created. Close this and look at the list: if it is there, make a new secret for it.",
+    createLost:
+      "No answer came, so it may have been created. Close this and look at the list: if it is there, make a new secret for it.",
     url: "Address",
     urlHint: "Your server's address: https, and reachable from the internet.",
     kindsOfEvents: "Events",
     badUrl: "An address such as https://shop.example/events that everybody can reach, without a password or # in it.",
     noKind: "Choose at least one kind of event.",
-    secretOnce: (url) => `The secret of ${url}. It is shown only this once: copy it into your server now. The server needs it to check that a message is genuine.`,
+    secretOnce: (url) =>
+      `The secret of ${url}. It is shown only this once: copy it into your server now. The server needs it to check that a message is genuine.`,
     newSecret: "New secret",
-    newSecretWords: "This makes a new secret. The present one stays valid for 24 hours, so that you can put the new one into your server. Older secrets end now.",
+    newSecretWords:
+      "This makes a new secret. The present one stays valid for 24 hours, so that you can put the new one into your server. Older secrets end now.",
     makeSecret: "Make a new secret",
     oldUntil: (time) => `The old secret is valid until ${time}.`,
-    rotateLost: "No answer came, so there may be a new secret that nobody knows. Make another one and put it into your server at once: its present secret may end.",
+    rotateLost:
+      "No answer came, so there may be a new secret that nobody knows. Make another one and put it into your server at once: its present secret may end.",
     kinds: {
       "payment.approved": "Payment approved",
       "payment.declined": "Payment declined",
@@ -445,7 +484,13 @@ export const en = {
   },
   events: {
     title: "Latest events",
-    states: { delivered: "Delivered", pending: "On its way", failing: "Failing", "given up": "Given up", none: "Not sent" },
+    states: {
+      delivered: "Delivered",
+      pending: "On its way",
+      failing: "Failing",
+      "given up": "Given up",
+      none: "Not sent",
+    },
     more: "Details",
     less: "Close",
     about: (id) => `Payment ${id}`,
@@ -500,7 +545,8 @@ export const en = {
     numbers: "Receipt numbers",
     first: "First number",
     last: "Last number",
-    noneMissing: "No number between the first and the last is missing. Sales without connection have the numbers of their till.",
+    noneMissing:
+      "No number between the first and the last is missing. Sales without connection have the numbers of their till.",
     net: "Net",
     taxes: "Taxes",
     rate: "Rate",
@@ -519,8 +565,10 @@ export const en = {
     countedAt: (time) => `Counted ${time}`,
     difference: "Difference",
     byOthers: "Cash given back by others",
-    othersGave: (amount, expected) => `Others gave back ${amount} for sales of this till. “Expected” does not count it, because it came out of their drawers. Did it come out of this one? Then ${expected} should be in it.`,
-    gaveForOthers: "More cash was given back here than was taken. Did it come out of another drawer? Then that one holds so much less.",
+    othersGave: (amount, expected) =>
+      `Others gave back ${amount} for sales of this till. “Expected” does not count it, because it came out of their drawers. Did it come out of this one? Then ${expected} should be in it.`,
+    gaveForOthers:
+      "More cash was given back here than was taken. Did it come out of another drawer? Then that one holds so much less.",
     none: "–",
   },
   merchant: {
@@ -537,8 +585,10 @@ export const en = {
     payment: "Receipt number or ID",
     paymentHint: "A receipt number of this service, such as 260314.17.42, or the ID of a payment or return.",
     findButton: "Find",
-    notFound: "No merchant has a payment or return with this number. A return by a system user is found by its payment.",
-    notSought: "Over all merchants, only receipt numbers and IDs are found. Choose the merchant, then search in its payments.",
+    notFound:
+      "No merchant has a payment or return with this number. A return by a system user is found by its payment.",
+    notSought:
+      "Over all merchants, only receipt numbers and IDs are found. Choose the merchant, then search in its payments.",
     overAll: (name) => `Receipt numbers and IDs are found over all merchants, everything else only at ${name}.`,
   },
 };

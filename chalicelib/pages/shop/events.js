@@ -73,28 +73,46 @@ function Delivery({ event, delivery, webhook, page, reload }) {
     <h3>${webhook?.Url ?? texts.events.isDeleted}</h3>
     <p class="line"><${Badge} state=${stateOf(delivery)} />
       ${delivery.NextAttempt && html`<span>${texts.events.next(formatSecond(localTime(delivery.NextAttempt)))}</span>`}</p>
-    ${delivery.AttemptList.length > 0 && html`<ol class="attempts" aria-label=${texts.events.attempts}>
-      ${delivery.AttemptList.map((one) => html`<${Attempt} key=${one.Timestamp} attempt=${one} />`)}</ol>`}
-    ${webhook?.State === ON
-      ? html`<div class="actions"><${Send} label=${again} send=${(isLeft) => sendAgain(event, delivery, page, isLeft)} onSent=${reload} /></div>`
-      : webhook && html`<p class="counted">${texts.events.isOff}</p>`}
+    ${
+      delivery.AttemptList.length > 0 &&
+      html`<ol class="attempts" aria-label=${texts.events.attempts}>
+      ${delivery.AttemptList.map((one) => html`<${Attempt} key=${one.Timestamp} attempt=${one} />`)}</ol>`
+    }
+    ${
+      webhook?.State === ON
+        ? html`<div class="actions"><${Send} label=${again} send=${(isLeft) => sendAgain(event, delivery, page, isLeft)} onSent=${reload} /></div>`
+        : webhook && html`<p class="counted">${texts.events.isOff}</p>`
+    }
   </section>`;
 }
 
 // An opened event. It also lists webhooks that did not receive it, because it can be sent to them.
 function Opened({ event, webhooks, page, reload, id }) {
   const names = texts.events;
-  const untold = webhooks.filter((one) => one.State === ON && !event.Deliveries.some((delivery) => delivery.WebhookID === one.ID));
-  const others = untold.map((one) => ({ WebhookID: one.ID, State: NONE, Attempts: 0, NextAttempt: null, AttemptList: [] }));
+  const untold = webhooks.filter(
+    (one) => one.State === ON && !event.Deliveries.some((delivery) => delivery.WebhookID === one.ID),
+  );
+  const others = untold.map((one) => ({
+    WebhookID: one.ID,
+    State: NONE,
+    Attempts: 0,
+    NextAttempt: null,
+    AttemptList: [],
+  }));
   const deliveries = event.TransactionID ? [...event.Deliveries, ...others] : event.Deliveries;
   return html`<div class="opened" id=${id}>
     <dl class="facts">
       <div><dt>${names.id}</dt><dd>${event.ID}</dd></div>
-      ${event.TransactionID && html`<div><dt>${names.transaction}</dt><dd>${event.TransactionID}</dd></div>
-        <div><dt>${names.state}</dt><dd>${texts.states[event.Substate] ?? ""}</dd></div>`}
+      ${
+        event.TransactionID &&
+        html`<div><dt>${names.transaction}</dt><dd>${event.TransactionID}</dd></div>
+        <div><dt>${names.state}</dt><dd>${texts.states[event.Substate] ?? ""}</dd></div>`
+      }
     </dl>
-    ${deliveries.map((delivery) => html`<${Delivery} key=${delivery.WebhookID} event=${event} delivery=${delivery}
-      webhook=${webhooks.find((one) => one.ID === delivery.WebhookID)} page=${page} reload=${reload} />`)}
+    ${deliveries.map(
+      (delivery) => html`<${Delivery} key=${delivery.WebhookID} event=${event} delivery=${delivery}
+      webhook=${webhooks.find((one) => one.ID === delivery.WebhookID)} page=${page} reload=${reload} />`,
+    )}
     ${deliveries.length === 0 && html`<p class="counted">${names.nobody}</p>`}
   </div>`;
 }
@@ -107,8 +125,11 @@ function Event({ event, ...opened }) {
   return html`<li class="event" data-id=${event.ID}>
     <time>${time}</time>
     <span class="what">${kind}</span>
-    <span class="about">${event.TransactionID && html`<a href=${address("payments", {}, event.TransactionID)}>
-      ${texts.events.about(event.TransactionID.slice(0, 8))}</a>`}</span>
+    <span class="about">${
+      event.TransactionID &&
+      html`<a href=${address("payments", {}, event.TransactionID)}>
+      ${texts.events.about(event.TransactionID.slice(0, 8))}</a>`
+    }</span>
     <${Badge} state=${worstOf(event.Deliveries)} />
     <button type="button" class="quiet" aria-expanded=${String(isOpen)} aria-controls=${isOpen ? id : undefined} onClick=${() => open(!isOpen)}>
       ${isOpen ? texts.events.less : texts.events.more} <span class="unseen">${kind}, ${time}</span></button>
@@ -124,7 +145,10 @@ export function Events({ state, page, webhooks, reload }) {
       ${events.length === 0 && html`<p class="empty">${page > 1 ? texts.events.noMore : texts.nothing}</p>`}
       <${ByDay} all=${events} timeOf=${(event) => localTime(event.Timestamp)}>
         ${(event) => html`<${Event} key=${event.ID} event=${event} webhooks=${webhooks} page=${page} reload=${reload} />`}<//>
-      ${(page > 1 || isFull) && html`<${Pages} page=${page} words=${texts.pages.one(formatCount(page))} hasNext=${isFull}
-        to=${(other) => address("webhooks", { page: other })} />`}`}<//>
+      ${
+        (page > 1 || isFull) &&
+        html`<${Pages} page=${page} words=${texts.pages.one(formatCount(page))} hasNext=${isFull}
+        to=${(other) => address("webhooks", { page: other })} />`
+      }`}<//>
   </section>`;
 }

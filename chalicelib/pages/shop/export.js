@@ -28,16 +28,19 @@ function Accounts({ format, error }) {
   return html`<details open=${isXero || fields.some((field) => problemOf(error, field))}>
     <summary>${texts.export.accounts}</summary>
     ${isXero && html`<p>${texts.export.codes}</p>`}
-    ${fields.map((field) => html`<${Field} key=${field} id=${`export-${field}`} name=${field} label=${texts.export.fields[field]}
+    ${fields.map(
+      (field) => html`<${Field} key=${field} id=${`export-${field}`} name=${field} label=${texts.export.fields[field]}
       defaultValue=${names[field]} placeholder=${isXero ? undefined : DEFAULTS[field]} hint=${field === "Tax" && texts.export.noTax} problem=${problemOf(error, field)}
-      autocomplete="off" spellcheck=${false} />`)}
+      autocomplete="off" spellcheck=${false} />`,
+    )}
   </details>`;
 }
 
 // A refusal of days has words of its own. A refusal of names stands at their fields.
 function Refused({ error }) {
   const properties = error.findings?.map((one) => one.Property) ?? [];
-  if (properties.some((one) => one.startsWith("Period"))) return html`<${Failure} error=${{ message: texts.export.notOver }} />`;
+  if (properties.some((one) => one.startsWith("Period")))
+    return html`<${Failure} error=${{ message: texts.export.notOver }} />`;
   return !properties.some((one) => one.startsWith("Accounts.")) && html`<${Failure} error=${error} />`;
 }
 

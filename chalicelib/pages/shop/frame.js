@@ -24,7 +24,9 @@ function Header({ view, views }) {
     <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
       ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
     <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
-    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => !one.within && (one.isListed?.() ?? true)).map(link)}</nav>
+    <nav aria-label=${texts.navigation}>${Object.entries(views)
+      .filter(([, one]) => !one.within && (one.isListed?.() ?? true))
+      .map(link)}</nav>
   </header>`;
 }
 
@@ -44,7 +46,9 @@ export function Frame({ views }) {
     if (session()) refresh().catch(() => {}); // stored facts are good enough; the view shows errors
   }, []);
   useLayoutEffect(() => {
-    document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
+    document.title = signedIn
+      ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}`
+      : texts.name;
     if (signedIn) main.current.focus({ preventScroll: true });
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view, id, who]);
@@ -54,7 +58,10 @@ export function Frame({ views }) {
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`
-    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
+    <a class="skip" href="#main" onClick=${(event) => {
+      event.preventDefault();
+      main.current.focus();
+    }}>${texts.skip}</a>
     <${Header} view=${name} views=${views} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${`${who}/${view}/${id}`} id=${id} query=${query} /></main>
     <footer><${Languages} /></footer>

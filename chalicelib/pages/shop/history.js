@@ -43,7 +43,10 @@ export function daysShown({ from, to, extid }) {
 export async function listed(query) {
   const answer = await call("payment/listHistoryEx", bodyOf(query));
   const newestFirst = inOneList(answer);
-  return { payments: query.sort === "asc" ? newestFirst.reverse() : newestFirst, counters: answer.TransactionsCounters };
+  return {
+    payments: query.sort === "asc" ? newestFirst.reverse() : newestFirst,
+    counters: answer.TransactionsCounters,
+  };
 }
 
 export async function exported(query) {
@@ -55,7 +58,9 @@ export async function exportedJournal(query, format, accounts) {
   const [first, last] = daysShown({ ...query, extid: "" });
   const yesterday = addDays(today(), -1);
   const period = { From: first, To: last < yesterday ? last : yesterday };
-  return (await call("report/export", { ...bodyOf({ till: query.till }), Format: format, Period: period, Accounts: accounts })).Url;
+  return (
+    await call("report/export", { ...bodyOf({ till: query.till }), Format: format, Period: period, Accounts: accounts })
+  ).Url;
 }
 
 // A payment. A system user's page shows its merchant from then on.

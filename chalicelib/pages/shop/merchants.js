@@ -28,9 +28,21 @@ export async function show(clientId) {
   const { Data: me } = await callAs(session().token, `user/me?AccountID=${account.ID}`);
   if (number !== choices || session()?.me.AgentID !== AgentID) return false;
   const whole = me.ClientName ?? texts.merchant.numbered(clientId);
-  localStorage.setItem(place(), JSON.stringify([{ ClientID: clientId, Name: whole }, ...recent().filter((one) => one.ClientID !== clientId)].slice(0, MOST_RECENT)));
+  localStorage.setItem(
+    place(),
+    JSON.stringify(
+      [{ ClientID: clientId, Name: whole }, ...recent().filter((one) => one.ClientID !== clientId)].slice(
+        0,
+        MOST_RECENT,
+      ),
+    ),
+  );
   const Name = account.IsAdministrator ? whole : texts.merchant.part(whole, account.Name);
-  change({ me, merchant: { ClientID: clientId, CurrencyID: me.CurrencyID, AccountID: account.ID, Name }, askedAt: Date.now() });
+  change({
+    me,
+    merchant: { ClientID: clientId, CurrencyID: me.CurrencyID, AccountID: account.ID, Name },
+    askedAt: Date.now(),
+  });
   return true;
 }
 

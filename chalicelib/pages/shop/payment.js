@@ -15,8 +15,10 @@ import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 const FORBIDDEN = 403;
 
-const listed = (facts, kind) => facts.filter(([, value]) => value).map(([name, value]) =>
-  html`<div key=${name} class=${kind}><dt>${name}</dt><dd>${value}</dd></div>`);
+const listed = (facts, kind) =>
+  facts
+    .filter(([, value]) => value)
+    .map(([name, value]) => html`<div key=${name} class=${kind}><dt>${name}</dt><dd>${value}</dd></div>`);
 
 function Facts({ payment }) {
   const names = texts.payment;
@@ -38,8 +40,12 @@ function Facts({ payment }) {
   const long = [
     [names.description, payment.Description],
     [names.receiptTo, [payment.ReceiptEmail, payment.ReceiptPhone].filter(Boolean).join(", ")],
-    [names.original, isReversal(payment) && payment.ReverseID
-      && html`<a href=${address("payments", {}, payment.ReverseID)}>${names.showOriginal}</a>`],
+    [
+      names.original,
+      isReversal(payment) &&
+        payment.ReverseID &&
+        html`<a href=${address("payments", {}, payment.ReverseID)}>${names.showOriginal}</a>`,
+    ],
   ];
   const technical = [
     [names.card, payment.Card.PANMasked && `${payment.Card.IIN} ${payment.Card.PANMasked}`],
@@ -47,7 +53,10 @@ function Facts({ payment }) {
     [names.terminal, payment.TerminalName],
     [names.acquirer, payment.AcquirerID],
     [names.state, `${payment.Status} · ${payment.State}/${payment.Substate}`],
-    [names.result, payment.Result && [payment.Result.Code, payment.Result.Message].filter((one) => one !== null).join(" · ")],
+    [
+      names.result,
+      payment.Result && [payment.Result.Code, payment.Result.Message].filter((one) => one !== null).join(" · "),
+    ],
     [names.approval, payment.ApprovalCode],
     [names.rrn, payment.RRN],
     [names.extId, payment.ExtID],
@@ -74,7 +83,10 @@ function orNone(refusal) {
 }
 
 function Returns({ payment }) {
-  const state = useLoaded(() => returnsOf(payment).catch(orNone), `${payment.ID} ${payment.AmountRvs} ${payment.CountRvs}`);
+  const state = useLoaded(
+    () => returnsOf(payment).catch(orNone),
+    `${payment.ID} ${payment.AmountRvs} ${payment.CountRvs}`,
+  );
   return html`<section class="card rows returns"><h2>${texts.returns}</h2>
     <${Loaded} state=${state}>${(returns) => html`
       <ul>${returns.map((one) => html`<${Return} key=${one.ID} one=${one} payment=${payment} />`)}</ul>
@@ -83,17 +95,28 @@ function Returns({ payment }) {
 }
 
 function Pictures({ payment }) {
-  const shown = [[payment.PhotoUrl, texts.payment.photo], [payment.SignatureUrl, texts.payment.signature]].filter(([url]) => url);
-  return shown.map(([url, name]) => html`<section class="card"><h2>${name}</h2><img class="picture" src=${url} alt=${name} /></section>`);
+  const shown = [
+    [payment.PhotoUrl, texts.payment.photo],
+    [payment.SignatureUrl, texts.payment.signature],
+  ].filter(([url]) => url);
+  return shown.map(
+    ([url, name]) =>
+      html`<section class="card"><h2>${name}</h2><img class="picture" src=${url} alt=${name} /></section>`,
+  );
 }
 
 // The outcome of a return in a sentence. A declined return shows the service's words.
 function Outcome({ answer, payment }) {
   const sentence = useRef(null);
-  useLayoutEffect(() => { sentence.current.focus(); }, [answer]); // the focused button may be gone
-  const said = (kind, role, words) => html`<p ref=${sentence} class=${`note ${kind}`} role=${role} tabindex="-1">${words}</p>`;
+  useLayoutEffect(() => {
+    sentence.current.focus();
+  }, [answer]); // the focused button may be gone
+  const said = (kind, role, words) =>
+    html`<p ref=${sentence} class=${`note ${kind}`} role=${role} tabindex="-1">${words}</p>`;
   if (answer.isStale) {
-    const words = isZero(payment.AmountEff) ? texts.return.nothingLeft : texts.return.lessLeft(format(payment.AmountEff, payment.CurrencyID));
+    const words = isZero(payment.AmountEff)
+      ? texts.return.nothingLeft
+      : texts.return.lessLeft(format(payment.AmountEff, payment.CurrencyID));
     return said("bad", "alert", words);
   }
   const amount = format(answer.Transaction.Amount, answer.Transaction.CurrencyID);
@@ -119,13 +142,27 @@ function Shown({ payment, reload }) {
         <span>${formatMoment(payment.Date)}</span></p>
       <p class="net"><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></p>
       ${answer && html`<${Outcome} answer=${answer} payment=${payment} />`}
-      ${isUnknown(payment) && html`<div class="note warn"><p>${isReversal(payment) ? texts.payment.unknownReturn : texts.payment.unknown}</p>
-        <button type="button" onClick=${reload}>${texts.payment.ask}</button></div>`}
+      ${
+        isUnknown(payment) &&
+        html`<div class="note warn"><p>${isReversal(payment) ? texts.payment.unknownReturn : texts.payment.unknown}</p>
+        <button type="button" onClick=${reload}>${texts.payment.ask}</button></div>`
+      }
       ${attempt && html`<${Unfinished} payment=${payment} attempt=${attempt} hidden=${isReturning} onAgain=${() => setReturning(true)} />`}
-      ${canReturn(payment) && !isZero(payment.AmountEff) && !attempt && html`<div class="actions" hidden=${isReturning}>
-        <button type="button" onClick=${() => { setAnswer(null); setReturning(true); }}>${texts.return.open}</button></div>`}
-      ${isReturning && html`<${ReturnDialog} payment=${payment} onClose=${() => setReturning(false)} onAnswered=${answered}
-        onStale=${() => answered({ isStale: true })} />`}
+      ${
+        canReturn(payment) &&
+        !isZero(payment.AmountEff) &&
+        !attempt &&
+        html`<div class="actions" hidden=${isReturning}>
+        <button type="button" onClick=${() => {
+          setAnswer(null);
+          setReturning(true);
+        }}>${texts.return.open}</button></div>`
+      }
+      ${
+        isReturning &&
+        html`<${ReturnDialog} payment=${payment} onClose=${() => setReturning(false)} onAnswered=${answered}
+        onStale=${() => answered({ isStale: true })} />`
+      }
       <${Facts} payment=${payment} />
     </section>
     <${ReceiptOf} payment=${payment} />

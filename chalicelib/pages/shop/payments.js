@@ -19,7 +19,8 @@ import { html } from "../kit/view.js";
 const AWAITING_COMPLETION = 401;
 const GIVEN_BACK = 502;
 
-const isPartlyReturned = (payment) => !isReversal(payment) && payment.Substate !== GIVEN_BACK && !isZero(payment.AmountRvs);
+const isPartlyReturned = (payment) =>
+  !isReversal(payment) && payment.Substate !== GIVEN_BACK && !isZero(payment.AmountRvs);
 
 function lookOf(payment) {
   if (payment.IsNotFinished || payment.Substate === AWAITING_COMPLETION) return "warn";
@@ -28,18 +29,23 @@ function lookOf(payment) {
 }
 
 export function Badge({ payment }) {
-  const words = isPartlyReturned(payment) ? texts.partlyReturned : texts.states[payment.Substate] ?? payment.StateDisplay;
+  const words = isPartlyReturned(payment)
+    ? texts.partlyReturned
+    : (texts.states[payment.Substate] ?? payment.StateDisplay);
   return html`<span class=${`badge ${lookOf(payment)}`}>${words}</span>`;
 }
 
 export const shownAmount = (payment) => (isReversal(payment) ? negative(payment.Amount) : payment.Amount);
 
 // The kind of payment and the card's last digits.
-export const meansOf = (payment) => kindName(payment.InputType) + (payment.Card.PANEnding ? ` •••• ${payment.Card.PANEnding}` : "");
+export const meansOf = (payment) =>
+  kindName(payment.InputType) + (payment.Card.PANEnding ? ` •••• ${payment.Card.PANEnding}` : "");
 
 function Row({ payment }) {
   const operation = texts.operations[payment.OperationID];
-  const what = isReversal(payment) ? [operation, payment.Description].filter(Boolean).join(": ") : payment.Description ?? operation;
+  const what = isReversal(payment)
+    ? [operation, payment.Description].filter(Boolean).join(": ")
+    : (payment.Description ?? operation);
   const moved = tookMoney(payment) || payment.IsNotFinished ? "" : " none";
   return html`<li data-id=${payment.ID}><a href=${address("payments", {}, payment.ID)}>
     <time>${formatTime(payment.Date)}</time>
@@ -66,7 +72,8 @@ function Filters({ query, tills, error }) {
     const id = isOverAll() ? await idOfAny(typed.search || typed.invoice).catch(() => null) : null; // the list shows an outage
     if (!isLeft()) go("payments", id ? {} : typed, id ?? "");
   };
-  const option = (value, name, chosen) => html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
+  const option = (value, name, chosen) =>
+    html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
   const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}
     label=${texts.filters[name]} defaultValue=${query[name] ?? ""} problem=${problemOf(error, FIELDS[name])} />`;
   const more = ["kind", "till", "invoice", "rrn", "extid", "acquirer"];
@@ -79,12 +86,15 @@ function Filters({ query, tills, error }) {
     <${Field} id="filter-kind" label=${texts.filters.kind}>
       <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${Object.entries(KINDS).map(([key, { inputType }]) => option(inputType, texts.kinds[key], query.kind))}</select>
     <//>
-    ${(tills.data?.length > 0 || query.till) && html`<${Field} id="filter-till" label=${texts.filters.till}>
+    ${
+      (tills.data?.length > 0 || query.till) &&
+      html`<${Field} id="filter-till" label=${texts.filters.till}>
       <select id="filter-till" name="till" key=${tills.data?.length}>
         ${option("", texts.filters.every, query.till)}
         ${(tills.data ?? [{ ID: query.till, Name: query.till }]).map((till) => option(till.ID, till.Name, query.till))}
       </select>
-    <//>`}
+    <//>`
+    }
     ${more.slice(2).map((name) => input(name))}
     </div></details>
   </form>`;
@@ -105,7 +115,8 @@ function Listed({ query, page: { payments, counters } }) {
   const unknown = payments.filter(isUnknown).length;
   const number = Number(query.page) || 1;
   const isFiltered = Object.keys(FIELDS).some((name) => query[name]);
-  if (!payments.length && number === 1) return html`<p class="empty">${isFiltered ? texts.payments.nothing : texts.payments.none}</p>`;
+  if (!payments.length && number === 1)
+    return html`<p class="empty">${isFiltered ? texts.payments.nothing : texts.payments.none}</p>`;
   return html`<${Counted} query=${query} counters=${counters} />
     ${unknown > 0 && html`<p class="note warn">${texts.payments.unknown(unknown)}</p>`}
     ${payments.length ? html`<${Rows} payments=${payments} />` : html`<p class="empty">${texts.payments.nothing}</p>`}

@@ -5,11 +5,23 @@ import { FIELDS } from "./price_changes.js";
 export const MOST_BYTES = 256 * 1024;
 const MOST_ITEMS = 500;
 const LONGEST = { Code: 64, Title: 128, Unit: 8, Group: 40 };
-const SWITCH = new Map([["", true], ["true", true], ["yes", true], ["1", true], ["false", false], ["no", false], ["0", false]]);
+const SWITCH = new Map([
+  ["", true],
+  ["true", true],
+  ["yes", true],
+  ["1", true],
+  ["false", false],
+  ["no", false],
+  ["0", false],
+]);
 // Spreadsheets compute such a cell; some ignore quotes and invisible characters before it, or split at a semicolon.
 const FORMULA = /^[\p{C}\p{Z}\p{Mn}"\u115f\u1160\u2800\u3164\uffa0]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]/u;
 
-const isFormula = (text) => text.replace(/^'+/, "").split(";").some((part) => FORMULA.test(part));
+const isFormula = (text) =>
+  text
+    .replace(/^'+/, "")
+    .split(";")
+    .some((part) => FORMULA.test(part));
 const neutral = (text) => (isFormula(text) ? `'${text}` : text);
 const restored = (text) => (text.startsWith("'") && isFormula(text) ? text.slice(1) : text);
 const quoted = (text) => (/[",;\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -22,7 +34,10 @@ export function write(items) {
 
 // The records of a text, each with the line where it begins. `broken` is the line of a quote without its partner.
 function recordsOf(text, mark) {
-  const cell = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"${mark}\\r\\n][^${mark}\\r\\n]*)?)(${mark}|\\r\\n|\\n|\\r|$)`, "y");
+  const cell = new RegExp(
+    `(?:"([^"]*(?:""[^"]*)*)"|([^"${mark}\\r\\n][^${mark}\\r\\n]*)?)(${mark}|\\r\\n|\\n|\\r|$)`,
+    "y",
+  );
   const records = [];
   let [cells, start, line, end] = [[], 1, 1, mark];
   while (cell.lastIndex < text.length || end === mark) {
@@ -39,7 +54,8 @@ function recordsOf(text, mark) {
 }
 
 // The field of each column; undefined for an unknown one.
-const headOf = ({ cells }) => cells.map((name) => FIELDS.find((field) => field.toLowerCase() === name.trim().toLowerCase()));
+const headOf = ({ cells }) =>
+  cells.map((name) => FIELDS.find((field) => field.toLowerCase() === name.trim().toLowerCase()));
 
 function headProblem(head, { line, cells }) {
   const unknown = head.indexOf(undefined);
@@ -51,12 +67,16 @@ function headProblem(head, { line, cells }) {
 
 // A cell as the value of a field, or {code} of its problem.
 function valueOf(field, cell, { mark, taxes, digits }) {
-  const text = field === "Price" || field === "Barcode" || field === "TaxCode" || field === "Active" ? cell.trim() : restored(cell);
+  const text =
+    field === "Price" || field === "Barcode" || field === "TaxCode" || field === "Active"
+      ? cell.trim()
+      : restored(cell);
   if (field === "Active") return SWITCH.get(text.toLowerCase()) ?? { code: "active" };
   if (text === "") return field === "Code" || field === "Title" ? { code: "needed" } : null;
   if ([...text].length > LONGEST[field]) return { code: "long" };
   if (field === "Barcode" && !isBarcode(text)) return { code: "barcode" };
-  if (field === "TaxCode") return taxes.find((one) => one.Code.toLowerCase() === text.toLowerCase())?.Code ?? { code: "tax" };
+  if (field === "TaxCode")
+    return taxes.find((one) => one.Code.toLowerCase() === text.toLowerCase())?.Code ?? { code: "tax" };
   if (field !== "Price") return text;
   const price = mark === ";" ? text.replace(",", ".") : text;
   if (!/^\d+(\.\d+)?$/.test(price)) return { code: "price" };
@@ -73,13 +93,18 @@ function itemOf({ line, cells }, head, before, options) {
   const old = before.get(item.Code);
   const problems = values.filter(([, value]) => isWrong(value)).map(([column, { code }]) => ({ line, column, code }));
   if (!old && !head.includes("Title")) problems.push({ line, column: "Title", code: "needed" });
-  return { item: { Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true, ...old, ...item }, problems };
+  return {
+    item: { Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true, ...old, ...item },
+    problems,
+  };
 }
 
 function twice(items, lines, column, compared) {
   const seen = new Set();
   const isRepeated = (value) => typeof value === "string" && (seen.has(compared(value)) || !seen.add(compared(value)));
-  return items.flatMap((one, number) => (isRepeated(one[column]) ? [{ line: lines[number], column, code: "twice" }] : []));
+  return items.flatMap((one, number) =>
+    isRepeated(one[column]) ? [{ line: lines[number], column, code: "twice" }] : [],
+  );
 }
 
 // Read a file for the list {taxes, items}. Prices have at most so many `digits`. Return {items, problems}: each problem
@@ -87,7 +112,10 @@ function twice(items, lines, column, compared) {
 export function read(text, { taxes, items, digits }) {
   const whole = text.replace(/^\ufeff/, "");
   const mark = /^[^\r\n]*;/.test(whole) ? ";" : ",";
-  const { records: [first, ...rest], broken } = recordsOf(whole, mark);
+  const {
+    records: [first, ...rest],
+    broken,
+  } = recordsOf(whole, mark);
   if (broken) return { items: [], problems: [{ line: broken, code: "quote" }] };
   if (!first) return { items: [], problems: [{ line: 1, code: "empty" }] };
   const head = headOf(first);

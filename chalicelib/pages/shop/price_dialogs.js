@@ -19,10 +19,16 @@ function Changes({ of: { added, changed, gone } }) {
   const names = texts.prices;
   const figure = (one) => ("Rate" in one ? rateOf(one.Rate) : priceOf(one.Price));
   const entry = (one) => html`<li><b>${nameOf(one)}</b> <small>${one.Code} · ${figure(one)}</small></li>`;
-  const list = (title, all, item) => all.length > 0 && html`<h3>${title(formatCount(all.length))}</h3><ul class="changes" tabindex="0">${all.map(item)}</ul>`;
+  const list = (title, all, item) =>
+    all.length > 0 &&
+    html`<h3>${title(formatCount(all.length))}</h3><ul class="changes" tabindex="0">${all.map(item)}</ul>`;
   return html`${list(names.added, added, entry)}
-    ${list(names.changed, changed, ({ one, changes }) => html`<li><b>${nameOf(one)}</b> <small>${one.Code}</small>
-      ${changes.map(({ field, from, to }) => html`<p>${names.fromTo(names.fields[field], valueOf(field, from), valueOf(field, to))}</p>`)}</li>`)}
+    ${list(
+      names.changed,
+      changed,
+      ({ one, changes }) => html`<li><b>${nameOf(one)}</b> <small>${one.Code}</small>
+      ${changes.map(({ field, from, to }) => html`<p>${names.fromTo(names.fields[field], valueOf(field, from), valueOf(field, to))}</p>`)}</li>`,
+    )}
     ${list(names.gone, gone, entry)}`;
 }
 
@@ -44,8 +50,10 @@ export function WrongFile({ problems, onClose }) {
   const names = texts.prices;
   return html`<${Dialog} title=${names.fileTitle} onClose=${onClose}>
     <p>${names.fileWords}</p>
-    <ul class="changes">${problems.slice(0, MOST_PROBLEMS).map(({ line, column, code }) => html`<li>
-      ${line && html`<b>${names.place(line, column)}</b> `}${names.file[code]}</li>`)}</ul>
+    <ul class="changes">${problems.slice(0, MOST_PROBLEMS).map(
+      ({ line, column, code }) => html`<li>
+      ${line && html`<b>${names.place(line, column)}</b> `}${names.file[code]}</li>`,
+    )}</ul>
     ${problems.length > MOST_PROBLEMS && html`<p>${names.more(formatCount(problems.length - MOST_PROBLEMS))}</p>`}
     <div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
   <//>`;

@@ -44,17 +44,21 @@ export function keep(at, draft) {
 const unkeyed = ({ key, ...one }) => one;
 
 // The decimals of the merchant's currency.
-export const digits = () => new Intl.NumberFormat(language, { style: "currency", currency: merchant().CurrencyID ?? "ZAR" }).resolvedOptions().maximumFractionDigits;
+export const digits = () =>
+  new Intl.NumberFormat(language, { style: "currency", currency: merchant().CurrencyID ?? "ZAR" }).resolvedOptions()
+    .maximumFractionDigits;
 
 // An entry as the service takes it: a number as a decimal text, an empty text as null.
 function sent({ key, ...one }) {
   const entry = Object.fromEntries(Object.entries(one).map(([field, value]) => [field, value === "" ? null : value]));
-  for (const field of ["Price", "Rate"]) if (entry[field] != null) entry[field] = typedAmount(String(entry[field]), merchant().CurrencyID);
+  for (const field of ["Price", "Rate"])
+    if (entry[field] != null) entry[field] = typedAmount(String(entry[field]), merchant().CurrencyID);
   return entry;
 }
 
 // Entries as files have them.
-export const entries = (all) => all.map((one) => ({ ...unkeyed(one), ...("Price" in one ? { Price: sent(one).Price ?? one.Price } : {}) }));
+export const entries = (all) =>
+  all.map((one) => ({ ...unkeyed(one), ...("Price" in one ? { Price: sent(one).Price ?? one.Price } : {}) }));
 
 // A price of 1.500 may be a thousand and a half to the person, so its decimals count as they were typed.
 function codeOf(field, number) {
@@ -64,18 +68,25 @@ function codeOf(field, number) {
 
 // A typed number that is none would be sent as null, which means something else.
 function notNumbers(draft) {
-  return ["Items", "Taxes"].flatMap((kind) => draft[kind].flatMap((one, number) => ["Price", "Rate"]
-    .filter((field) => ![null, undefined, ""].includes(one[field]))
-    .map((field) => ({ Property: `${kind}[${number}].${field}`, Code: codeOf(field, sent(one)[field]) }))
-    .filter(({ Code }) => Code)));
+  return ["Items", "Taxes"].flatMap((kind) =>
+    draft[kind].flatMap((one, number) =>
+      ["Price", "Rate"]
+        .filter((field) => ![null, undefined, ""].includes(one[field]))
+        .map((field) => ({ Property: `${kind}[${number}].${field}`, Code: codeOf(field, sent(one)[field]) }))
+        .filter(({ Code }) => Code),
+    ),
+  );
 }
 
 // Store the draft and return the stored list, or throw a Refusal.
 export async function save(draft) {
   const findings = notNumbers(draft);
-  if (findings.length) throw new Refusal({ code: ErrorCode.VALIDATION_FAILED, message: texts.prices.problems, findings });
+  if (findings.length)
+    throw new Refusal({ code: ErrorCode.VALIDATION_FAILED, message: texts.prices.problems, findings });
   const { PriceList } = await call(`${path()}/update`, {
-    Version: draft.base.Version, Taxes: draft.Taxes.map(sent), Items: draft.Items.map(sent),
+    Version: draft.base.Version,
+    Taxes: draft.Taxes.map(sent),
+    Items: draft.Items.map(sent),
   });
   return PriceList;
 }
@@ -87,6 +98,8 @@ export function problemsOf(error, draft) {
     const entry = draft[kind]?.[number];
     const own = texts.prices.checks[field];
     const words = own?.[Code] && !(field === "Code" && Code === FORMAT && kind === "Items") ? own[Code] : own?.other;
-    return entry ? [{ kind, key: entry.key, field, words: words ?? texts.errors.checks[Code] ?? texts.errors.field }] : [];
+    return entry
+      ? [{ kind, key: entry.key, field, words: words ?? texts.errors.checks[Code] ?? texts.errors.field }]
+      : [];
   });
 }

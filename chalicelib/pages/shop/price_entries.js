@@ -16,7 +16,7 @@ export function priceOf(price) {
 
 export function rateOf(rate) {
   const number = typedAmount(String(rate ?? ""));
-  return `${number === null ? rate ?? "" : format(number)}\u00a0%`;
+  return `${number === null ? (rate ?? "") : format(number)}\u00a0%`;
 }
 
 function Shown({ kind, one, isWrong, mayChange, open }) {
@@ -29,14 +29,20 @@ function Shown({ kind, one, isWrong, mayChange, open }) {
       ${isWrong && html` <span class="badge bad">${names.problem}</span>`}
       <small>${facts.filter(Boolean).join(" · ")}</small></span>
     <span class="money">${figure}</span>
-    ${mayChange && html`<button type="button" class="quiet" data-key=${one.key} onClick=${() => open({ kind, key: one.key })}>
-      ${names.change} <span class="unseen">${nameOf(one)}</span></button>`}
+    ${
+      mayChange &&
+      html`<button type="button" class="quiet" data-key=${one.key} onClick=${() => open({ kind, key: one.key })}>
+      ${names.change} <span class="unseen">${nameOf(one)}</span></button>`
+    }
   </li>`;
 }
 
 // Only rows that changed are made again, so that a long list follows the fingers.
 const Row = ({ kind, one, isWrong, mayChange, open }) =>
-  useMemo(() => html`<${Shown} kind=${kind} one=${one} isWrong=${isWrong} mayChange=${mayChange} open=${open} />`, [one, isWrong, mayChange]);
+  useMemo(
+    () => html`<${Shown} kind=${kind} one=${one} isWrong=${isWrong} mayChange=${mayChange} open=${open} />`,
+    [one, isWrong, mayChange],
+  );
 
 function Editor({ kind, one, taxes, problems, change, remove, close }) {
   const names = texts.prices;
@@ -53,9 +59,16 @@ function Editor({ kind, one, taxes, problems, change, remove, close }) {
     close();
   };
   const field = (name) => {
-    const attributes = { key: name, id: id(name), label: names.fields[name], hint: kind === "Items" || name !== "Code" ? names.hints[name] : null };
-    if (name === "Active") return html`<label class="check"><input type="checkbox" checked=${one.Active} onChange=${(event) => change({ Active: event.target.checked })} /> ${names.fields.Active}</label>`;
-    if (name === "TaxCode") return html`<${Field} ...${attributes} problem=${problem(name)}>
+    const attributes = {
+      key: name,
+      id: id(name),
+      label: names.fields[name],
+      hint: kind === "Items" || name !== "Code" ? names.hints[name] : null,
+    };
+    if (name === "Active")
+      return html`<label class="check"><input type="checkbox" checked=${one.Active} onChange=${(event) => change({ Active: event.target.checked })} /> ${names.fields.Active}</label>`;
+    if (name === "TaxCode")
+      return html`<${Field} ...${attributes} problem=${problem(name)}>
       <select id=${id(name)} value=${one.TaxCode ?? ""} onChange=${(event) => change({ TaxCode: event.target.value || null })}
         aria-invalid=${problem(name) ? "true" : undefined} aria-describedby=${problem(name) ? `${id(name)}-problem` : undefined}>
         <option value="">${names.noTax}</option>
@@ -74,7 +87,8 @@ function Editor({ kind, one, taxes, problems, change, remove, close }) {
   </li>`;
 }
 
-const found = (one, sought) => [one.Code, one.Title, one.Group, one.Barcode].some((text) => text?.toLowerCase().includes(sought));
+const found = (one, sought) =>
+  [one.Code, one.Title, one.Group, one.Barcode].some((text) => text?.toLowerCase().includes(sought));
 
 // The items that a search finds. The one that is being changed stays.
 export function matching(all, search, opened) {
@@ -84,9 +98,11 @@ export function matching(all, search, opened) {
 
 export function Entries({ kind, shown, taxes, opened, problems, mayChange, open, change, remove, close }) {
   const wrong = new Set(problems.filter((one) => one.kind === kind).map((one) => one.key));
-  return html`<ul class="prices">${shown.map((one) => (opened?.kind === kind && opened.key === one.key
-    ? html`<${Editor} key=${one.key} kind=${kind} one=${one} taxes=${taxes} close=${close}
+  return html`<ul class="prices">${shown.map((one) =>
+    opened?.kind === kind && opened.key === one.key
+      ? html`<${Editor} key=${one.key} kind=${kind} one=${one} taxes=${taxes} close=${close}
         problems=${problems.filter((problem) => problem.kind === kind && problem.key === one.key)}
         change=${(fields) => change(kind, one.key, fields)} remove=${() => remove(kind, one)} />`
-    : html`<${Row} key=${one.key} kind=${kind} one=${one} isWrong=${wrong.has(one.key)} mayChange=${mayChange} open=${open} />`))}</ul>`;
+      : html`<${Row} key=${one.key} kind=${kind} one=${one} isWrong=${wrong.has(one.key)} mayChange=${mayChange} open=${open} />`,
+  )}</ul>`;
 }

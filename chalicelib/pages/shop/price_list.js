@@ -46,8 +46,11 @@ function Files({ draft, mayChange, onRead }) {
     input.value = ""; // the same file can be chosen again
   };
   return html`<button type="button" onClick=${() => download(draft.Items)}>${names.export}</button>
-    ${mayChange && html`<label class="button file" for="price-file">${names.import}
-      <input id="price-file" type="file" accept=".csv,text/csv" onChange=${choose} /></label>`}`;
+    ${
+      mayChange &&
+      html`<label class="button file" for="price-file">${names.import}
+      <input id="price-file" type="file" accept=".csv,text/csv" onChange=${choose} /></label>`
+    }`;
 }
 
 // The bar that stays in sight: the number of changes, and the refusal of the service.
@@ -57,10 +60,16 @@ function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, ope
   const named = ({ kind, key }) => nameOf(draft[kind].find((one) => one.key === key));
   const isWhole = error?.findings?.some((one) => one.Property === "Items" || one.Property === "Taxes");
   const isShown = problems.length > 0 || (error?.findings?.length > 0 && !isWhole);
-  const refusal = error?.code === ErrorCode.TOO_LARGE ? { message: names.tooLarge } : isWhole ? { message: names.tooMany } : error;
+  const refusal =
+    error?.code === ErrorCode.TOO_LARGE ? { message: names.tooLarge } : isWhole ? { message: names.tooMany } : error;
   return html`<div class="card save-bar">
-    ${others.length > 0 && html`<div class="note bad" role="alert"><p>${names.problems}</p><ul>${others.slice(0, 3).map((one) => html`<li>
-      <button type="button" class="quiet" onClick=${() => open(one)}>${named(one)}</button> ${names.fields[one.field]}: ${one.words}</li>`)}</ul></div>`}
+    ${
+      others.length > 0 &&
+      html`<div class="note bad" role="alert"><p>${names.problems}</p><ul>${others.slice(0, 3).map(
+        (one) => html`<li>
+      <button type="button" class="quiet" onClick=${() => open(one)}>${named(one)}</button> ${names.fields[one.field]}: ${one.words}</li>`,
+      )}</ul></div>`
+    }
     ${error && !isShown && html`<${Failure} error=${refusal} />`}
     <p role="status">${count ? names.unsaved(formatCount(count)) : said || names.allSaved}</p>
     <div class="actions">
@@ -95,14 +104,24 @@ function useDraft(stored) {
   }, [draft]);
   const replace = (kind, all) => setDraft({ ...draft, [kind]: all });
   const add = (kind) => {
-    const next = draftOf(draft.base, { ...draft, [kind]: [...draft[kind], { ...NEW[kind], ...(kind === "Items" && { TaxCode: usualTax(draft.Items) }) }] });
+    const next = draftOf(draft.base, {
+      ...draft,
+      [kind]: [...draft[kind], { ...NEW[kind], ...(kind === "Items" && { TaxCode: usualTax(draft.Items) }) }],
+    });
     setDraft(next);
     open({ kind, key: next[kind].at(-1).key });
   };
-  const change = (kind, key, fields) => replace(kind, draft[kind].map((one) => (one.key === key ? { ...one, ...fields } : one)));
+  const change = (kind, key, fields) =>
+    replace(
+      kind,
+      draft[kind].map((one) => (one.key === key ? { ...one, ...fields } : one)),
+    );
   const remove = (kind, one) => {
     setRemoved({ one, before: draft });
-    replace(kind, draft[kind].filter((other) => other !== one));
+    replace(
+      kind,
+      draft[kind].filter((other) => other !== one),
+    );
     open(null);
   };
   const undo = () => {
@@ -135,10 +154,12 @@ function useSave({ draft, setDraft, open, setRemoved }) {
     }
   };
   const keepMine = () => {
-    setDraft(draftOf(theirs, {
-      Items: merged(draft.base.Items, entries(draft.Items), theirs.Items),
-      Taxes: merged(draft.base.Taxes, entries(draft.Taxes), theirs.Taxes, TAX_FIELDS),
-    }));
+    setDraft(
+      draftOf(theirs, {
+        Items: merged(draft.base.Items, entries(draft.Items), theirs.Items),
+        Taxes: merged(draft.base.Taxes, entries(draft.Taxes), theirs.Taxes, TAX_FIELDS),
+      }),
+    );
     open(null);
     setTheirs(null);
   };
@@ -149,7 +170,17 @@ function useSave({ draft, setDraft, open, setRemoved }) {
     setDraft(next);
     act().then(() => setNext(null));
   }, [next]);
-  return { act, isBusy, error, said, theirs, setTheirs, keepMine, wanted, storeItems: (Items) => setNext(draftOf(draft.base, { ...draft, Items })) };
+  return {
+    act,
+    isBusy,
+    error,
+    said,
+    theirs,
+    setTheirs,
+    keepMine,
+    wanted,
+    storeItems: (Items) => setNext(draftOf(draft.base, { ...draft, Items })),
+  };
 }
 
 function Listed({ stored }) {
@@ -162,19 +193,34 @@ function Listed({ stored }) {
   const [file, setFile] = useState(null);
   const [isAsked, ask] = useState(false);
   const count = changesOf(draft);
-  const isThere = (problem) => draft[problem.kind].find((one) => one.key === problem.key)?.[problem.field]
-    === saving.wanted[problem.kind].find((one) => one.key === problem.key)?.[problem.field];
-  const problems = problemsOf(saving.error, saving.wanted).filter((problem) => draft[problem.kind].some((one) => one.key === problem.key) && isThere(problem));
+  const isThere = (problem) =>
+    draft[problem.kind].find((one) => one.key === problem.key)?.[problem.field] ===
+    saving.wanted[problem.kind].find((one) => one.key === problem.key)?.[problem.field];
+  const problems = problemsOf(saving.error, saving.wanted).filter(
+    (problem) => draft[problem.kind].some((one) => one.key === problem.key) && isThere(problem),
+  );
   const shown = matching(draft.Items, search, opened);
   const close = () => {
     const { key } = opened;
     open(null);
     queueMicrotask(() => document.querySelector(`[data-key="${key}"]`)?.focus()); // the row is shown again
   };
-  const parts = { taxes: draft.Taxes, opened, problems, mayChange, open, change: own.change, remove: own.remove, close };
+  const parts = {
+    taxes: draft.Taxes,
+    opened,
+    problems,
+    mayChange,
+    open,
+    change: own.change,
+    remove: own.remove,
+    close,
+  };
   return html`<div class="actions price-actions">
-      ${mayChange && html`<button type="button" onClick=${() => add("Items")}>${names.newItem}</button>
-        <button type="button" onClick=${() => add("Taxes")}>${names.newTax}</button>`}
+      ${
+        mayChange &&
+        html`<button type="button" onClick=${() => add("Items")}>${names.newItem}</button>
+        <button type="button" onClick=${() => add("Taxes")}>${names.newTax}</button>`
+      }
       <${Files} draft=${draft} mayChange=${mayChange} onRead=${setFile} />
     </div>
     <section class="card"><h2>${names.taxes}</h2><p><small>${names.included}</small></p>
@@ -183,14 +229,30 @@ function Listed({ stored }) {
       <${Field} id="price-search" type="search" label=${names.search} value=${search} onInput=${(event) => setSearch(event.target.value)} />
       <p class="counted" role="status">${draft.Items.length ? names.counted(formatCount(shown.length), formatCount(draft.Items.length)) : mayChange ? names.none : names.noneToSee}</p>
       <${Entries} kind="Items" shown=${shown} ...${parts} /></section>
-    ${own.removed && html`<div class="note" role="status"><p>${names.removed(nameOf(own.removed.one))}</p>
-      <button type="button" onClick=${own.undo}>${names.undo}</button></div>`}
+    ${
+      own.removed &&
+      html`<div class="note" role="status"><p>${names.removed(nameOf(own.removed.one))}</p>
+      <button type="button" onClick=${own.undo}>${names.undo}</button></div>`
+    }
     ${mayChange && html`<${SaveBar} count=${count} draft=${draft} opened=${opened} open=${open} problems=${problems} discard=${() => ask(true)} ...${saving} />`}
-    ${isAsked && html`<${Act} title=${names.discard} words=${names.discardWords} onClose=${() => ask(false)}
-      run=${() => { own.setDraft(draftOf(draft.base)); open(null); own.setRemoved(null); }} />`}
+    ${
+      isAsked &&
+      html`<${Act} title=${names.discard} words=${names.discardWords} onClose=${() => ask(false)}
+      run=${() => {
+        own.setDraft(draftOf(draft.base));
+        open(null);
+        own.setRemoved(null);
+      }} />`
+    }
     ${file?.problems.length > 0 && html`<${WrongFile} problems=${file.problems} onClose=${() => setFile(null)} />`}
-    ${file?.problems.length === 0 && html`<${Preview} before=${entries(draft.Items)} items=${file.items} isUnsaved=${count > 0}
-      onImport=${() => { setFile(null); saving.storeItems(file.items); }} onClose=${() => setFile(null)} />`}
+    ${
+      file?.problems.length === 0 &&
+      html`<${Preview} before=${entries(draft.Items)} items=${file.items} isUnsaved=${count > 0}
+      onImport=${() => {
+        setFile(null);
+        saving.storeItems(file.items);
+      }} onClose=${() => setFile(null)} />`
+    }
     ${saving.theirs && html`<${Changed} base=${draft.base} theirs=${saving.theirs} onKeep=${saving.keepMine} onClose=${() => saving.setTheirs(null)} />`}`;
 }
 

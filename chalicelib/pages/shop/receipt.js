@@ -24,10 +24,14 @@ const Send = ({ payment }) => tookMoney(payment) && html`<${SendReceipt} id=${pa
 
 function Opened({ payment }) {
   const id = payment.ID;
-  const state = useLoaded(async () => (await call(`payment/receipt/${encodeURIComponent(id)}?Lang=${language}`)).Receipt ?? "none", id);
-  return html`<${Loaded} state=${state}>${(receipt) => receipt === "none"
-    ? html`<p class="empty">${isUnknown(payment) ? texts.receipt.unknown : texts.receipt.none}</p>`
-    : html`<${Document} receipt=${receipt} />
+  const state = useLoaded(
+    async () => (await call(`payment/receipt/${encodeURIComponent(id)}?Lang=${language}`)).Receipt ?? "none",
+    id,
+  );
+  return html`<${Loaded} state=${state}>${(receipt) =>
+    receipt === "none"
+      ? html`<p class="empty">${isUnknown(payment) ? texts.receipt.unknown : texts.receipt.none}</p>`
+      : html`<${Document} receipt=${receipt} />
       <pre class="printed">${receipt.Text}</pre>
       <div class="actions"><button type="button" onClick=${() => print()}>${texts.receipt.print}</button><${Send} payment=${payment} /></div>`}<//>`;
 }
@@ -36,7 +40,11 @@ export function ReceiptOf({ payment }) {
   const [isOpen, open] = useState(false);
   return html`<section class="card">
     <h2>${texts.receipt.title}</h2>
-    ${isOpen ? html`<${Opened} payment=${payment} />` : html`<div class="actions">
-      <button type="button" onClick=${() => open(true)}>${texts.receipt.show}</button><${Send} payment=${payment} /></div>`}
+    ${
+      isOpen
+        ? html`<${Opened} payment=${payment} />`
+        : html`<div class="actions">
+      <button type="button" onClick=${() => open(true)}>${texts.receipt.show}</button><${Send} payment=${payment} /></div>`
+    }
   </section>`;
 }

@@ -24,8 +24,9 @@ export function ReportHead({ title, words, shown }) {
   ];
   const shop = merchant().Name ?? session().me.ClientName;
   return html`<div class="title on-paper" data-shop=${shop}><h1>${title}</h1>${words && html`<p>${words}</p>`}</div>
-    <nav class="presets unprinted" aria-label=${texts.report.reports}>${links.map(([name, href]) =>
-      html`<a href=${href} aria-current=${href === shown ? "page" : undefined}>${name}</a>`)}</nav>`;
+    <nav class="presets unprinted" aria-label=${texts.report.reports}>${links.map(
+      ([name, href]) => html`<a href=${href} aria-current=${href === shown ? "page" : undefined}>${name}</a>`,
+    )}</nav>`;
 }
 
 export const Print = () => html`<button type="button" onClick=${() => print()}>${texts.report.print}</button>`;
@@ -50,7 +51,8 @@ export function Made({ last }) {
     ${last === today() && ` ${texts.report.notOver}`}</small></p>`;
 }
 
-const formatRate = (rate) => `${new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(String(rate))}\u00a0%`;
+const formatRate = (rate) =>
+  `${new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(String(rate))}\u00a0%`;
 
 export const taxName = ({ Name, Rate }) => `${Name} ${formatRate(Rate)}`;
 
@@ -59,16 +61,19 @@ export const taxName = ({ Name, Rate }) => `${Name} ${formatRate(Rate)}`;
 export function Taxes({ taxes, currency }) {
   const names = texts.report;
   const add = (rows, name) => sum(rows.map((one) => one[name]));
-  const money = (amount, words) => html`<td class="figure" data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
+  const money = (amount, words) =>
+    html`<td class="figure" data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
   const byCode = inGroups(taxes, ({ Code, Name, Rate }) => JSON.stringify([Code, Name, String(Rate)]));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`${names.taxes}, ${currency}`}><table class="taxes">
     <caption class="unseen">${names.taxes}, ${currency}</caption>
     <thead><tr><th scope="col">${names.rate}</th><th scope="col" class="figure">${names.gross}</th><th scope="col" class="figure">${names.tax}</th></tr></thead>
-    <tbody>${[...byCode.values()].map((rows) => html`<tr class="tax">
+    <tbody>${[...byCode.values()].map(
+      (rows) => html`<tr class="tax">
       <th scope="row">${taxName(rows[0])} <small>${rows[0].Code}</small></th>
       ${money(add(rows, "Gross"), names.gross)}
       ${money(add(rows, "Tax"))}
-    </tr>`)}</tbody>
+    </tr>`,
+    )}</tbody>
     <tfoot><tr class="tax"><th scope="row" colspan="2">${texts.total}</th>${money(add(taxes, "Tax"))}</tr></tfoot>
   </table></div>`;
 }

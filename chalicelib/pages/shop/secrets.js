@@ -5,7 +5,9 @@ import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 // A secret that is shown only once. It is nowhere else in the page, and gone when the dialog closes.
 export function ShownOnce({ words, secret, onClose }) {
   const sentence = useRef(null);
-  useLayoutEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
+  useLayoutEffect(() => {
+    sentence.current.focus();
+  }, []); // the focused button is gone
   return html`<p ref=${sentence} tabindex="-1">${words}</p>
     <${Secret} secret=${secret}><button type="button" onClick=${onClose}>${texts.done}</button><//>`;
 }

@@ -12,20 +12,25 @@ async function signIn(email, password) {
   const { Data: me } = await callAs(Data.SessionID, "user/me");
   if (!me.ClientID) return { token: Data.SessionID, me };
   // Sums are in the merchant's currency; the agent's own terminal may have another one.
-  const { Data: { CurrencyID, CurrencyDigits } } = await callAs(Data.SessionID, `user/me?AccountID=${me.AgentID}`);
+  const {
+    Data: { CurrencyID, CurrencyDigits },
+  } = await callAs(Data.SessionID, `user/me?AccountID=${me.AgentID}`);
   return { token: Data.SessionID, me: { ...me, CurrencyID, CurrencyDigits } };
 }
 
 function SignInForm({ email = "", onSignedIn, children }) {
   const form = useRef(null);
   const isLeft = useIsLeft();
-  useLayoutEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+  useLayoutEffect(() => {
+    form.current.querySelector(email ? "[type=password]" : "input").focus();
+  }, []);
 
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
     try {
       const signedIn = await signIn(typed.get("email").trim(), typed.get("password"));
-      if (isLeft()) callAs(signedIn.token, "user/logout/session", {}).catch(() => {}); // somebody gave it up
+      if (isLeft())
+        callAs(signedIn.token, "user/logout/session", {}).catch(() => {}); // somebody gave it up
       else onSignedIn(signedIn);
     } catch (refusal) {
       form.current?.querySelector("[type=password]").select();

@@ -8,10 +8,12 @@ import { html } from "../kit/view.js";
 // Entries grouped by their day, in the merchant's local time.
 export function ByDay({ all, timeOf, children }) {
   const days = [...new Set(all.map((one) => timeOf(one).slice(0, 10)))];
-  return days.map((day) => html`<section key=${day} class="card rows">
+  return days.map(
+    (day) => html`<section key=${day} class="card rows">
     <h2>${formatDay(day)}</h2>
     <ul>${all.filter((one) => timeOf(one).startsWith(day)).map(children)}</ul>
-  </section>`);
+  </section>`,
+  );
 }
 
 // The page of a list, with links to its neighbours. `to` returns the address of a page.

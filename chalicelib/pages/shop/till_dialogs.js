@@ -20,14 +20,16 @@ export function Key({ shown, onClose }) {
     setMade(secretKey);
   });
   return html`<${Dialog} title=${texts.tills.newKey} onClose=${onClose} mayClose=${() => !isBusy}>
-    ${made
-      ? html`<${ShownOnce} words=${texts.tills.keyOnce(shown.Name)} secret=${made} onClose=${onClose} />`
-      : html`<p>${texts.tills.newKeyWords(shown.Name)} ${isOneself(shown) && texts.tills.signInAgain}</p>
+    ${
+      made
+        ? html`<${ShownOnce} words=${texts.tills.keyOnce(shown.Name)} secret=${made} onClose=${onClose} />`
+        : html`<p>${texts.tills.newKeyWords(shown.Name)} ${isOneself(shown) && texts.tills.signInAgain}</p>
         ${error && html`<${Failure} error=${error} />`}
         <div class="actions">
           <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.tills.makeKey}</button>
           <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
-        </div>`}
+        </div>`
+    }
   <//>`;
 }
 
@@ -35,10 +37,12 @@ export function Key({ shown, onClose }) {
 function namesOf(sessions) {
   const called = (one) => one.Device ?? texts.tills.unknownDevice;
   const oldestFirst = [...sessions].reverse().sort((one, other) => one.Started.localeCompare(other.Started));
-  return new Map(sessions.map((one) => {
-    const alike = oldestFirst.filter((other) => called(other) === called(one));
-    return [one.ID, alike.length > 1 ? `${called(one)} (${alike.indexOf(one) + 1})` : called(one)];
-  }));
+  return new Map(
+    sessions.map((one) => {
+      const alike = oldestFirst.filter((other) => called(other) === called(one));
+      return [one.ID, alike.length > 1 ? `${called(one)} (${alike.indexOf(one) + 1})` : called(one)];
+    }),
+  );
 }
 
 function Device({ shown, name, onSignOut }) {
@@ -66,7 +70,9 @@ export function Devices({ shown, onClose }) {
     if (isOneself(shown)) signOut();
     else onClose();
   });
-  useLayoutEffect(() => { if (gone) said.current.focus(); }, [gone]); // the focused button is gone
+  useLayoutEffect(() => {
+    if (gone) said.current.focus();
+  }, [gone]); // the focused button is gone
   const end = (one, name) => async () => {
     await update(shown.ID, { EndSessions: [one.ID] });
     await state.reload({ isQuiet: true });
@@ -75,13 +81,16 @@ export function Devices({ shown, onClose }) {
   const rows = (sessions) => {
     called.current ??= namesOf(sessions);
     const nameOf = (one) => called.current.get(one.ID) ?? one.Device ?? names.unknownDevice;
-    return sessions.map((one) => html`<${Device} key=${one.ID} shown=${one} name=${nameOf(one)} onSignOut=${end(one, nameOf(one))} />`);
+    return sessions.map(
+      (one) => html`<${Device} key=${one.ID} shown=${one} name=${nameOf(one)} onSignOut=${end(one, nameOf(one))} />`,
+    );
   };
   return html`<${Dialog} title=${names.devices} onClose=${onClose}>
     <p class="said" role="status" tabindex="-1" ref=${said}>${gone}</p>
-    <${Loaded} state=${state}>${(sessions) => sessions.length
-      ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${rows(sessions)}</ul>`
-      : html`<p>${names.noDevice}</p>`}<//>
+    <${Loaded} state=${state}>${(sessions) =>
+      sessions.length
+        ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${rows(sessions)}</ul>`
+        : html`<p>${names.noDevice}</p>`}<//>
     <p>${names.endSessionsWords(shown.Name)} ${isOneself(shown) && names.signInAgain}</p>
     ${error && html`<${Failure} error=${error} />`}
     <div class="actions">
@@ -128,8 +137,10 @@ export function Block({ shown, onClose }) {
     }
     if (isOneself(shown)) signOut();
   };
-  if (!isOneself(shown)) return html`<${Act} title=${names.block} words=${names.blockWords(shown.Name)} run=${run} isDangerous onClose=${onClose} />`;
-  if (others.data?.length) return html`<${Act} title=${names.blockSelf} words=${names.blockSelfWords} run=${run} isDangerous onClose=${onClose} />`;
+  if (!isOneself(shown))
+    return html`<${Act} title=${names.block} words=${names.blockWords(shown.Name)} run=${run} isDangerous onClose=${onClose} />`;
+  if (others.data?.length)
+    return html`<${Act} title=${names.blockSelf} words=${names.blockSelfWords} run=${run} isDangerous onClose=${onClose} />`;
   return html`<${Dialog} title=${names.block} onClose=${onClose}>
     <${Loaded} state=${others}>${() => html`<p>${names.lastAdministrator}</p>`}<//>
     <div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>

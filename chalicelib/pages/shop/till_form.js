@@ -22,7 +22,11 @@ const PLACE = ["SIC", "Currency", "Country", "City", "Location", "RegionCode", "
 const ASKED = ["City", "Location", "RegionCode", "SIC"]; // of the first terminal
 const SOUTH_AFRICA = "ZA";
 
-const numberOf = (numbers, code) => numbers.split(" ").find((one) => one.startsWith(code ?? "-"))?.slice(-3);
+const numberOf = (numbers, code) =>
+  numbers
+    .split(" ")
+    .find((one) => one.startsWith(code ?? "-"))
+    ?.slice(-3);
 
 // The next number that no terminal has.
 function freeNumber(terminals) {
@@ -64,7 +68,9 @@ const changesOf = (names, before, now) =>
 function changes(form, { Features, Rights, ...before }) {
   const typed = (name) => form.elements[name].value.trim();
   const isOn = (name) => form.elements[name].checked;
-  const changed = Object.fromEntries(["Name", "Phone"].filter((name) => typed(name) !== (before[name] ?? "")).map((name) => [name, typed(name)]));
+  const changed = Object.fromEntries(
+    ["Name", "Phone"].filter((name) => typed(name) !== (before[name] ?? "")).map((name) => [name, typed(name)]),
+  );
   if (changed.Phone === "") Object.assign(changed, { Phone: undefined, PhoneNull: true });
   const features = changesOf(FEATURES, Features, isOn);
   if (Object.keys(features).length) changed.MobileSettings = { Features: features };
@@ -91,8 +97,10 @@ function Choice({ name, problem, options, ...select }) {
 function Checks({ legend, names, isOn, isDisabled, children }) {
   return html`<fieldset disabled=${isDisabled}>
     <legend>${legend}</legend>
-    ${names.map((name) => html`<label key=${name} class="check">
-      <input type="checkbox" name=${name} defaultChecked=${isOn(name)} /><span>${texts.features[name] ?? texts.tills.checks[name]}</span></label>`)}
+    ${names.map(
+      (name) => html`<label key=${name} class="check">
+      <input type="checkbox" name=${name} defaultChecked=${isOn(name)} /><span>${texts.features[name] ?? texts.tills.checks[name]}</span></label>`,
+    )}
     ${children}
   </fieldset>`;
 }
@@ -103,19 +111,31 @@ function Terminal({ all, wrong }) {
   const free = offered.find((one) => !one.users.length)?.ID;
   const [chosen, choose] = useState(String(shown ? (shown.TerminalID ?? "") : (free ?? NEW)));
   const named = (one) => [one.Name, one.Alias !== one.Name && one.Alias, ...one.users].filter(Boolean).join(" · ");
-  const options = [[NEW, names.newTerminal], ...offered.map((one) => [String(one.ID), named(one)]), ["", names.noTerminal]];
+  const options = [
+    [NEW, names.newTerminal],
+    ...offered.map((one) => [String(one.ID), named(one)]),
+    ["", names.noTerminal],
+  ];
   const isProvince = country === SOUTH_AFRICA;
   return html`<${Choice} name="TID" options=${options} value=${chosen} problem=${wrong("TID")} onChange=${(event) => choose(event.target.value)} />
-    ${chosen === NEW && html`<div class="part">
+    ${
+      chosen === NEW &&
+      html`<div class="part">
       ${enter({ name: "Number", defaultValue: freeNumber(terminals), problem: wrong("Number") })}
-      ${!terminals.length && html`
+      ${
+        !terminals.length &&
+        html`
         ${enter({ name: "Location", problem: wrong("Location") })}
         ${enter({ name: "City", problem: wrong("City") })}
-        ${isProvince
-          ? html`<${Choice} name="RegionCode" options=${[["", names.choose], ...Object.entries(names.provinces)]} required problem=${wrong("RegionCode")} />`
-          : enter({ name: "RegionCode", maxLength: 3, hint: names.regionHint, problem: wrong("RegionCode") })}
-        <${Choice} name="SIC" options=${names.trades} problem=${wrong("SIC")} />`}
-    </div>`}`;
+        ${
+          isProvince
+            ? html`<${Choice} name="RegionCode" options=${[["", names.choose], ...Object.entries(names.provinces)]} required problem=${wrong("RegionCode")} />`
+            : enter({ name: "RegionCode", maxLength: 3, hint: names.regionHint, problem: wrong("RegionCode") })
+        }
+        <${Choice} name="SIC" options=${names.trades} problem=${wrong("SIC")} />`
+      }
+    </div>`
+    }`;
 }
 
 // The ID of the terminal: a new terminal is made first, and only once, although the till is refused after it.
@@ -155,7 +175,10 @@ function Form({ all, save, onClose }) {
   const form = useRef(null);
   const made = useRef(new Map());
   const { act, isBusy, error } = useAct(async () => {
-    const fields = changes(form.current, shown ? { ...shown, Features: shown.MobileSettings.Features } : { Features: {}, Rights: [] });
+    const fields = changes(
+      form.current,
+      shown ? { ...shown, Features: shown.MobileSettings.Features } : { Features: {}, Rights: [] },
+    );
     if (fields.Phone) fields.CountryCode = all.country; // in which a number without its country's code is read
     const TerminalID = await terminalOf(form.current, all, made.current);
     if (TerminalID && TerminalID !== shown?.TerminalID) fields.TerminalID = TerminalID;
@@ -164,8 +187,12 @@ function Form({ all, save, onClose }) {
   });
   const wrong = problemsOf(error);
   const isShown = SHOWN.some((name) => wrong(name) && form.current?.elements[name]);
-  useLayoutEffect(() => { form.current.elements.Name.focus(); }, []);
-  useLayoutEffect(() => { form.current?.querySelector("[aria-invalid]")?.focus(); }, [error]);
+  useLayoutEffect(() => {
+    form.current.elements.Name.focus();
+  }, []);
+  useLayoutEffect(() => {
+    form.current?.querySelector("[aria-invalid]")?.focus();
+  }, [error]);
   const { Features, Rights } = shown ? { Features: shown.MobileSettings.Features, Rights: shown.Rights } : AT_FIRST;
   const isOwn = shown && isOneself(shown);
   const hasFeature = (name) => Boolean(Features[name]);
@@ -203,7 +230,9 @@ export function ChangeTill({ shown: { ID }, onClose }) {
 function Made({ made, onClose }) {
   const names = texts.tills;
   const sentence = useRef(null);
-  useLayoutEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
+  useLayoutEffect(() => {
+    sentence.current.focus();
+  }, []); // the focused button is gone
   const address = new URL("till", document.baseURI).href;
   const sells = made.TID && TAKEN.some((name) => made.MobileSettings.Features[name]);
   return html`<p ref=${sentence} tabindex="-1">${sells ? names.sells(made.Name, made.Email) : names.sellsNot(made.Name)}</p>
@@ -230,9 +259,11 @@ export function CreateTill({ onClose }) {
     }
   };
   return html`<${Dialog} title=${texts.tills.create} onClose=${onClose} mayClose=${() => !isSending.current}>
-    ${made
-      ? html`<${Made} made=${made} onClose=${onClose} />`
-      : html`<${Loaded} state=${state}>${(all) => html`<${Form} all=${all} save=${save} onClose=${onClose} />`}<//>
-        ${!state.data && html`<div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>`}`}
+    ${
+      made
+        ? html`<${Made} made=${made} onClose=${onClose} />`
+        : html`<${Loaded} state=${state}>${(all) => html`<${Form} all=${all} save=${save} onClose=${onClose} />`}<//>
+        ${!state.data && html`<div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>`}`
+    }
   <//>`;
 }

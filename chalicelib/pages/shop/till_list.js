@@ -12,7 +12,8 @@ export const isOneself = (till) => till.ID === session().me.AgentID;
 export const isPerson = (till) => till.IsAdministrator || till.AccountTypeID === USER;
 
 // Whether a list can have only this till's payments: for a system user an account stands for all that it sees.
-export const hasOwnList = (till) => !session().me.IsSystemUser || !(till.IsAdministrator || till.Rights.includes(SEES_ALL));
+export const hasOwnList = (till) =>
+  !session().me.IsSystemUser || !(till.IsAdministrator || till.Rights.includes(SEES_ALL));
 
 export async function tillsPage(clientId, page) {
   const answer = await call(`merchant/${clientId}/pos/list`, { Page: page });
@@ -22,7 +23,8 @@ export async function tillsPage(clientId, page) {
 export async function allTills(clientId = merchant().ClientID) {
   const first = await tillsPage(clientId, 1);
   const tills = [...first.tills];
-  for (let page = 2; page <= first.counters.PageCount; page += 1) tills.push(...(await tillsPage(clientId, page)).tills);
+  for (let page = 2; page <= first.counters.PageCount; page += 1)
+    tills.push(...(await tillsPage(clientId, page)).tills);
   return tills;
 }
 

@@ -20,7 +20,8 @@ const LOOKED_BACK_DAYS = 31; // for the last day of payments
 
 function State({ shown }) {
   if (!isActive(shown)) return html`<span class="badge bad">${texts.tills.blocked}</span>`;
-  if (shown.Logon?.LockedUntil) return html`<span class="badge warn">${texts.tills.locked(formatMoment(shown.Logon.LockedUntil))}</span>`;
+  if (shown.Logon?.LockedUntil)
+    return html`<span class="badge warn">${texts.tills.locked(formatMoment(shown.Logon.LockedUntil))}</span>`;
   return html`<span class="badge good">${texts.tills.active}</span>`;
 }
 
@@ -41,15 +42,20 @@ function Till({ shown, lastDay, ask }) {
     <dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="actions">
       ${hasOwnList(shown) && html`<a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>`}
-      ${isManager() && html`
+      ${
+        isManager() &&
+        html`
         <button type="button" onClick=${open(ChangeTill)}>${names.change}</button>
         ${shown.Logon?.LockedUntil && html`<button type="button" onClick=${act(names.unlock, names.unlockWords(shown.Name), UNLOCK)}>${names.unlock}</button>`}
         <button type="button" onClick=${open(Devices)}>${names.devices}</button>
         <button type="button" onClick=${open(NewPassword)}>${names.newPassword}</button>
         <button type="button" onClick=${open(Key)}>${names.newKey}</button>
-        ${isActive(shown)
-          ? html`<button type="button" class="danger" onClick=${open(Block)}>${names.block}</button>`
-          : html`<button type="button" onClick=${act(names.unblock, names.unblockWords(shown.Name), { State: ACTIVE })}>${names.unblock}</button>`}`}
+        ${
+          isActive(shown)
+            ? html`<button type="button" class="danger" onClick=${open(Block)}>${names.block}</button>`
+            : html`<button type="button" onClick=${act(names.unblock, names.unblockWords(shown.Name), { State: ACTIVE })}>${names.unblock}</button>`
+        }`
+      }
     </div>
   </li>`;
 }
@@ -63,7 +69,8 @@ async function load() {
 }
 
 function Listed({ page, ask, people, tills, lastDays }) {
-  const list = (all) => html`<ul class="tills">${all.map((one) => html`<${Till} key=${one.ID} shown=${one} lastDay=${lastDays.get(one.ID)} ask=${ask} />`)}</ul>`;
+  const list = (all) =>
+    html`<ul class="tills">${all.map((one) => html`<${Till} key=${one.ID} shown=${one} lastDay=${lastDays.get(one.ID)} ask=${ask} />`)}</ul>`;
   const pages = Math.ceil(tills.length / PAGE);
   return html`
     ${tills.length > 0 && list(tills.slice((page - 1) * PAGE, page * PAGE))}

@@ -27,7 +27,11 @@ function Compared({ now, before, day, currency, hour }) {
   const whole = html`<small>${texts.today.allBefore(weekday, format(all.net, currency))}</small>`;
   if (hour <= Math.min(...hours)) return html`<p class="compared">${whole}</p>`;
   const isOver = hour > Math.max(...hours);
-  const net = (rows) => total(rows.filter((row) => isOver || row.Hour < hour), currency).net;
+  const net = (rows) =>
+    total(
+      rows.filter((row) => isOver || row.Hour < hour),
+      currency,
+    ).net;
   const more = difference(net(now), net(before));
   const share = formatShare(more, net(before));
   const words = isNegative(more) ? texts.today.less : texts.today.more;
@@ -40,14 +44,29 @@ function Compared({ now, before, day, currency, hour }) {
 function ByHour({ rows, before, currency }) {
   const busy = [...rows, ...before].map((row) => row.Hour);
   if (!busy.length) return null;
-  const nets = (held, hour) => approximate(total(held.filter((row) => row.Hour === hour), currency).net);
+  const nets = (held, hour) =>
+    approximate(
+      total(
+        held.filter((row) => row.Hour === hour),
+        currency,
+      ).net,
+    );
   const last = Math.min(23, Math.max(Math.min(...busy) + MIN_HOURS - 1, ...busy));
   const first = Math.min(last - MIN_HOURS + 1, ...busy);
   const bars = HOURS.slice(first, last + 1).map((hour) => ({
     label: String(hour),
     value: nets(rows, hour),
     before: nets(before, hour),
-    title: texts.today.bar(formatHour(hour), format(total(rows.filter((row) => row.Hour === hour), currency).net, currency)),
+    title: texts.today.bar(
+      formatHour(hour),
+      format(
+        total(
+          rows.filter((row) => row.Hour === hour),
+          currency,
+        ).net,
+        currency,
+      ),
+    ),
   }));
   return html`<section class="card">
     <h2>${texts.today.byHour}</h2>
@@ -60,7 +79,9 @@ function Sums({ rows, currency }) {
   const list = (key, label, title, first, words) => html`<section class="card">
     <h2>${title}</h2>
     <${SumTable} caption=${title} first=${first}
-      rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${label(sums.row)} sums=${sums} />`)} />
+      rows=${grouped(rows, key, currency)
+        .sort(byNet)
+        .map((sums) => html`<${SumRow} name=${label(sums.row)} sums=${sums} />`)} />
     ${words && html`<p><small>${words}</small></p>`}
   </section>`;
   return html`
@@ -148,8 +169,11 @@ export function Today() {
       <p>${formatDay(day)}</p>
       <button type="button" class="quiet" onClick=${refresh}>${texts.refresh}</button>
     </div>
-    <${Loaded} state=${state}>${(rows) => currencies(rows).map((currency, number) =>
-      html`<${OfCurrency} key=${currency} now=${of(rows, currency)} before=${before.data && of(before.data, currency)}
-        day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>
+    <${Loaded} state=${state}>${(rows) =>
+      currencies(rows).map(
+        (currency, number) =>
+          html`<${OfCurrency} key=${currency} now=${of(rows, currency)} before=${before.data && of(before.data, currency)}
+        day=${day} currency=${currency} isFirst=${number === 0} />`,
+      )}<//>
     <${Lately} day=${day} state=${lately} />`;
 }

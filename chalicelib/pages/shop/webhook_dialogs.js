@@ -30,10 +30,12 @@ function typed(form) {
 function Kinds({ chosen, problem }) {
   return html`<fieldset aria-describedby=${problem ? "webhook-kinds-problem" : undefined}>
     <legend>${texts.webhooks.kindsOfEvents}</legend>
-    ${KINDS.map((kind) => html`<label key=${kind} class="check">
+    ${KINDS.map(
+      (kind) => html`<label key=${kind} class="check">
       <input type="checkbox" name="kind" value=${kind} defaultChecked=${chosen.includes(kind)} />
       <span>${texts.webhooks.kinds[kind]} <small>${kind}</small></span>
-    </label>`)}
+    </label>`,
+    )}
     <${Problem} id="webhook-kinds" words=${problem} />
   </fieldset>`;
 }
@@ -86,9 +88,11 @@ export function CreateWebhook({ onClose }) {
   const form = useRef(null);
   const { made, act, isBusy, error } = useMade(() => create(typed(form.current)), texts.webhooks.createLost);
   return html`<${Dialog} title=${texts.webhooks.create} onClose=${onClose} mayClose=${() => !isBusy}>
-    ${made
-      ? html`<${ShownOnce} words=${texts.webhooks.secretOnce(made.Url)} secret=${made.Secret} onClose=${onClose} />`
-      : html`<${Form} error=${error} isBusy=${isBusy} form=${form} onSubmit=${act} onClose=${onClose} />`}
+    ${
+      made
+        ? html`<${ShownOnce} words=${texts.webhooks.secretOnce(made.Url)} secret=${made.Secret} onClose=${onClose} />`
+        : html`<${Form} error=${error} isBusy=${isBusy} form=${form} onSubmit=${act} onClose=${onClose} />`
+    }
   <//>`;
 }
 
@@ -96,14 +100,16 @@ export function NewSecret({ shown, onClose }) {
   const { made, act, isBusy, error } = useMade(() => rotate(shown.ID), texts.webhooks.rotateLost);
   const until = made && formatMoment(addDays(made.Updated.slice(0, 10), OLD_SECRET_DAYS) + made.Updated.slice(10));
   return html`<${Dialog} title=${texts.webhooks.newSecret} onClose=${onClose} mayClose=${() => !isBusy}>
-    ${made
-      ? html`<${ShownOnce} words=${`${texts.webhooks.secretOnce(made.Url)} ${texts.webhooks.oldUntil(until)}`}
+    ${
+      made
+        ? html`<${ShownOnce} words=${`${texts.webhooks.secretOnce(made.Url)} ${texts.webhooks.oldUntil(until)}`}
           secret=${made.Secret} onClose=${onClose} />`
-      : html`<p>${texts.webhooks.newSecretWords}</p>
+        : html`<p>${texts.webhooks.newSecretWords}</p>
         ${error && html`<${Failure} error=${error} />`}
         <div class="actions">
           <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.webhooks.makeSecret}</button>
           <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
-        </div>`}
+        </div>`
+    }
   <//>`;
 }

@@ -16,9 +16,10 @@ const once = { isRepeatable: false };
 
 export const webhooks = async () => (await call(path("webhook/list"), zone())).Webhooks;
 export const create = async (fields) => (await call(path("webhook/create"), { ...zone(), ...fields }, once)).Webhook;
-export const update = async (id, fields) => (await call(path(`webhook/${id}/update`), { ...zone(), ...fields })).Webhook;
-export const rotate = async (id) => (await call(path(`webhook/${id}/update`), { ...zone(), RotateSecret: true }, once)).Webhook;
-
+export const update = async (id, fields) =>
+  (await call(path(`webhook/${id}/update`), { ...zone(), ...fields })).Webhook;
+export const rotate = async (id) =>
+  (await call(path(`webhook/${id}/update`), { ...zone(), RotateSecret: true }, once)).Webhook;
 
 // Delete a webhook. A repeated request finds it gone: the wish is fulfilled.
 export async function remove(id) {

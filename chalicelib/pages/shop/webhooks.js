@@ -29,24 +29,31 @@ function State({ shown, attempt }) {
 function Webhook({ shown, attempt, ask, onSent }) {
   const names = texts.webhooks;
   const isOn = shown.State === ON;
-  const turn = (title, words, State) => () => ask({ title, words: words(shown.Url), run: () => update(shown.ID, { State }) });
-  const kinds = shown.Types.length === KINDS.length ? names.every : shown.Types.map((kind) => names.kinds[kind]).join(", ");
+  const turn = (title, words, State) => () =>
+    ask({ title, words: words(shown.Url), run: () => update(shown.ID, { State }) });
+  const kinds =
+    shown.Types.length === KINDS.length ? names.every : shown.Types.map((kind) => names.kinds[kind]).join(", ");
   return html`<li class="card webhook" data-id=${shown.ID}>
     <p class="line"><b>${shown.Url}</b> <${State} shown=${shown} attempt=${attempt} /></p>
     <p>${kinds}${shown.Description && html` · ${shown.Description}`}</p>
     <dl class="facts">
       <div><dt>${names.changed}</dt><dd>${formatMoment(shown.Updated)}</dd></div>
-      ${attempt && html`<div><dt>${names.lastAttempt}</dt>
+      ${
+        attempt &&
+        html`<div><dt>${names.lastAttempt}</dt>
         <dd>${formatMoment(localTime(attempt.Timestamp))} ${attempt.Status && ` · ${attempt.Status}`}
-          ${!succeeded(attempt) && html`<small>${failureOf(attempt)}</small>`}</dd></div>`}
+          ${!succeeded(attempt) && html`<small>${failureOf(attempt)}</small>`}</dd></div>`
+      }
     </dl>
     <div class="actions">
       <${Send} label=${names.test} send=${(isLeft) => sendTest(shown.ID, isLeft)} onSent=${onSent} />
       <button type="button" onClick=${() => ask({ Dialog: ChangeWebhook, shown })}>${names.change}</button>
       <button type="button" onClick=${() => ask({ Dialog: NewSecret, shown })}>${names.newSecret}</button>
-      ${isOn
-        ? html`<button type="button" onClick=${turn(names.turnOff, names.turnOffWords, OFF)}>${names.turnOff}</button>`
-        : html`<button type="button" onClick=${turn(names.turnOn, names.turnOnWords, ON)}>${names.turnOn}</button>`}
+      ${
+        isOn
+          ? html`<button type="button" onClick=${turn(names.turnOff, names.turnOffWords, OFF)}>${names.turnOff}</button>`
+          : html`<button type="button" onClick=${turn(names.turnOn, names.turnOnWords, ON)}>${names.turnOn}</button>`
+      }
       <button type="button" class="danger"
         onClick=${() => ask({ title: names.remove, words: names.removeWords(shown.Url), isDangerous: true, run: () => remove(shown.ID) })}>${names.remove}</button>
     </div>
@@ -72,11 +79,14 @@ export function Webhooks({ query }) {
       <h1>${texts.webhooks.title}</h1>
       ${isManager() && html`<button type="button" onClick=${() => ask({ Dialog: CreateWebhook })}>${texts.webhooks.create}</button>`}
     </div>
-    <${Loaded} state=${state}>${(all) => (all.length
-      ? html`<ul class="tills">${all.map((one) => html`<${Webhook} key=${one.ID} shown=${one} attempt=${lastAttemptAt(one, newest)}
-            ask=${ask} onSent=${showTest} />`)}</ul>
+    <${Loaded} state=${state}>${(all) =>
+      all.length
+        ? html`<ul class="tills">${all.map(
+            (one) => html`<${Webhook} key=${one.ID} shown=${one} attempt=${lastAttemptAt(one, newest)}
+            ask=${ask} onSent=${showTest} />`,
+          )}</ul>
           <${Events} state=${events} page=${page} webhooks=${all} reload=${reload} />`
-      : html`<p class="empty">${texts.webhooks.none}</p>`)}<//>
+        : html`<p class="empty">${texts.webhooks.none}</p>`}<//>
     ${asked?.Dialog && html`<${asked.Dialog} shown=${asked.shown} onClose=${close} />`}
     ${asked?.run && html`<${Act} ...${asked} onClose=${close} />`}`;
 }

@@ -18,13 +18,18 @@ const between = (first, last, write) => `${write(first)} – ${write(last)}`;
 function Row({ name, net, before, currency }) {
   const more = difference(net, before);
   const kind = isZero(more) || isNegative(more) ? "" : " more";
-  const money = (amount, words, kinds = "") => html`<td class=${`figure${kinds}`} data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
+  const money = (amount, words, kinds = "") =>
+    html`<td class=${`figure${kinds}`} data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
   return html`<tr class="week"><th scope="row">${name}</th>
     ${money(net)}${money(before, texts.week.weekBefore)}${money(more, texts.week.difference, kind)}</tr>`;
 }
 
 function OfCurrency({ rows, taxes, last, currency, isFirst }) {
-  const netOf = (first, end = first) => total(rows.filter(({ Day }) => Day >= first && Day <= end), currency).net;
+  const netOf = (first, end = first) =>
+    total(
+      rows.filter(({ Day }) => Day >= first && Day <= end),
+      currency,
+    ).net;
   const weekAgo = (day) => addDays(day, -WEEK_DAYS);
   const first = addDays(last, 1 - WEEK_DAYS);
   const days = daysOf(first, last);
@@ -51,10 +56,15 @@ function OfCurrency({ rows, taxes, last, currency, isFirst }) {
       <h2>${texts.days.byDay}</h2>
       <div class="scroll" tabindex="0" role="region" aria-label=${texts.days.byDay}><table>
         <caption class="unseen">${texts.days.byDay}</caption>
-        <thead><tr>${[texts.columns.day, texts.report.net, texts.week.weekBefore, texts.week.difference].map((words, number) =>
-          html`<th scope="col" class=${number ? "figure" : ""}>${words}</th>`)}</tr></thead>
-        <tbody>${[...days].reverse().map((day) => html`<${Row} key=${day} name=${html`<a href=${address("day-report", { day })}>${formatShortDay(day)}</a>`}
-          net=${netOf(day)} before=${netOf(weekAgo(day))} currency=${currency} />`)}</tbody>
+        <thead><tr>${[texts.columns.day, texts.report.net, texts.week.weekBefore, texts.week.difference].map(
+          (words, number) => html`<th scope="col" class=${number ? "figure" : ""}>${words}</th>`,
+        )}</tr></thead>
+        <tbody>${[...days].reverse().map(
+          (
+            day,
+          ) => html`<${Row} key=${day} name=${html`<a href=${address("day-report", { day })}>${formatShortDay(day)}</a>`}
+          net=${netOf(day)} before=${netOf(weekAgo(day))} currency=${currency} />`,
+        )}</tbody>
         <tfoot><${Row} name=${texts.total} net=${net} before=${before} currency=${currency} /></tfoot>
       </table></div>
     </section>
@@ -68,7 +78,9 @@ export function Week({ query }) {
   const state = useLoaded(load, `${merchant().ClientID} ${last}`);
   return html`<${ReportHead} title=${texts.week.title} words=${between(first, last, formatDate)} shown=${address("week")} />
     <${DayChoice} view="week" day=${last} days=${WEEK_DAYS} words=${texts.week} />
-    <${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map((currency, number) =>
-      html`<${OfCurrency} key=${currency} rows=${of(rows, currency)} taxes=${of(taxes, currency).filter(({ Day }) => Day >= first)} last=${last} currency=${currency} isFirst=${number === 0} />`)}
+    <${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map(
+      (currency, number) =>
+        html`<${OfCurrency} key=${currency} rows=${of(rows, currency)} taxes=${of(taxes, currency).filter(({ Day }) => Day >= first)} last=${last} currency=${currency} isFirst=${number === 0} />`,
+    )}
       <${Made} last=${last} />`}<//>`;
 }

@@ -10,22 +10,31 @@ export const af = {
   sales: "Verkope",
   day: "My dag",
   signOut: "Meld af",
-  mustWait: (count) => `${count === 1 ? "Een verkoop is" : `${count} verkope is`} nog op hierdie toestel. Meld af wanneer die diens ${count === 1 ? "dit" : "hulle"} het.`,
+  mustWait: (count) =>
+    `${count === 1 ? "Een verkoop is" : `${count} verkope is`} nog op hierdie toestel. Meld af wanneer die diens ${count === 1 ? "dit" : "hulle"} het.`,
   connection: { online: "Aanlyn", offline: "Vanlyn" },
   waiting: "wag",
   parked: "kort aandag",
   notices: {
-    needsHttps: "Hierdie bladsy kort 'n adres wat met https:// begin. Vra die persoon wat hierdie een vir jou gegee het.",
-    noStorage: "Hierdie blaaier laat nie toe dat die bladsy verkope stoor nie. Verlaat die private modus, of gebruik 'n ander blaaier.",
-    elsewhere: "Die kassa is oop in 'n ander oortjie of venster van hierdie blaaier. Verkoop daar, of maak dit toe om hier te verkoop.",
-    mayLose: (limit) => `Hierdie blaaier kan gestoorde verkope uitvee. Sit die bladsy op die tuisskerm. Tot dan mag hoogstens ${limit} op hierdie toestel wag.`,
+    needsHttps:
+      "Hierdie bladsy kort 'n adres wat met https:// begin. Vra die persoon wat hierdie een vir jou gegee het.",
+    noStorage:
+      "Hierdie blaaier laat nie toe dat die bladsy verkope stoor nie. Verlaat die private modus, of gebruik 'n ander blaaier.",
+    elsewhere:
+      "Die kassa is oop in 'n ander oortjie of venster van hierdie blaaier. Verkoop daar, of maak dit toe om hier te verkoop.",
+    mayLose: (limit) =>
+      `Hierdie blaaier kan gestoorde verkope uitvee. Sit die bladsy op die tuisskerm. Tot dan mag hoogstens ${limit} op hierdie toestel wag.`,
     broken: "Hierdie toestel kan nie nou verkope stoor nie. Kyk of daar nog plek is.",
     ended: "Jou sessie het geëindig. Verkope bly op hierdie toestel totdat jy weer aanmeld.",
     blocked: {
-      [ErrorCode.AGENT_BLOCKED]: (name) => `Jou aanmelding (${name}) is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
-      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) => `Die winkel (${shop}) is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.`,
-      [ErrorCode.ROLE_MAY_NOT]: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
-      [ErrorCode.NOT_THE_CALLER]: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.AGENT_BLOCKED]: (name) =>
+        `Jou aanmelding (${name}) is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) =>
+        `Die winkel (${shop}) is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.ROLE_MAY_NOT]: (name) =>
+        `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.NOT_THE_CALLER]: (name) =>
+        `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
     },
   },
   signIn: {
@@ -36,13 +45,17 @@ export const af = {
     open: "Tik wagwoord",
     again: "Meld weer aan",
     later: "Later",
-    another: (email) => `Verkope van ${email} is nog op hierdie toestel. Net ${email} kan aanmeld totdat die diens hulle het.`,
+    another: (email) =>
+      `Verkope van ${email} is nog op hierdie toestel. Net ${email} kan aanmeld totdat die diens hulle het.`,
   },
   left: {
     open: "Vir 'n administrateur",
-    who: (shop) => `Het die persoon weggegaan? 'n Administrateur van ${shop} kan die verkope van hierdie toestel in 'n lêer bewaar, en dan hier uitvee. Meld met jou eie aanmelding aan.`,
-    title: (count, email) => `${count === 1 ? "'n Verkoop" : `${count} verkope`} van ${email} is net op hierdie toestel`,
-    explained: "Niks word onder 'n ander aanmelding gestuur nie. Bewaar die lêer, en soek elke verkoop in die lys van betalings: die diens het dit dalk reeds. Boek die ander met die hand. Dan kan jy hulle hier uitvee.",
+    who: (shop) =>
+      `Het die persoon weggegaan? 'n Administrateur van ${shop} kan die verkope van hierdie toestel in 'n lêer bewaar, en dan hier uitvee. Meld met jou eie aanmelding aan.`,
+    title: (count, email) =>
+      `${count === 1 ? "'n Verkoop" : `${count} verkope`} van ${email} is net op hierdie toestel`,
+    explained:
+      "Niks word onder 'n ander aanmelding gestuur nie. Bewaar die lêer, en soek elke verkoop in die lys van betalings: die diens het dit dalk reeds. Boek die ander met die hand. Dan kan jy hulle hier uitvee.",
     delete: (count) => (count === 1 ? "Vee die verkoop uit" : `Vee ${count} verkope uit`),
     sure: "Is die lêer bewaar? Hierna bestaan die verkope net daar.",
     confirm: "Vee vir goed uit",
@@ -132,8 +145,10 @@ export const af = {
     [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
     [ErrorCode.ROLE_MAY_NOT]: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel.",
     [ErrorCode.NOT_THE_CALLER]: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel.",
-    [ErrorCode.KIND_NOT_ENABLED]: "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
-    [ErrorCode.NO_USABLE_TERMINAL]: "Hierdie aanmelding het geen terminaal wat betalings mag neem nie. 'n Administrateur van die winkel kan dit verander.",
+    [ErrorCode.KIND_NOT_ENABLED]:
+      "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
+    [ErrorCode.NO_USABLE_TERMINAL]:
+      "Hierdie aanmelding het geen terminaal wat betalings mag neem nie. 'n Administrateur van die winkel kan dit verander.",
     [ErrorCode.ID_REUSED]: "Die diens het 'n ander verkoop met hierdie nommer.",
   },
   list: {
@@ -182,9 +197,17 @@ export const af = {
     net: "Netto",
     all: "Alles",
     none: "Niks is op hierdie dag geneem of teruggegee nie.",
-    waiting: (count, amount) => `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel. Hierdie syfers is daarsonder.`,
+    waiting: (count, amount) =>
+      `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel. Hierdie syfers is daarsonder.`,
     offline: "Sonder verbinding is daar geen syfers van die diens nie.",
     made: (time) => `Gemaak ${time}`,
   },
-  receipt: { title: "Kwitansie", number: "Nommer", received: "Ontvang", change: "Kleingeld", total: "Totaal", rounding: "Afronding" },
+  receipt: {
+    title: "Kwitansie",
+    number: "Nommer",
+    received: "Ontvang",
+    change: "Kleingeld",
+    total: "Totaal",
+    rounding: "Afronding",
+  },
 };

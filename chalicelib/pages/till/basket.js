@@ -40,8 +40,10 @@ function discountOf(full, off) {
 const netOf = (line) => fullOf(line) - discountOf(fullOf(line), line.off);
 
 // The lines with the typed amount, which has a title among goods.
-const allLines = ({ lines, figures }, title) => (Number(figures)
-  ? [...lines, { code: "", title, price: Number(figures), quantity: "1", taxes: [], off: null }] : lines);
+const allLines = ({ lines, figures }, title) =>
+  Number(figures)
+    ? [...lines, { code: "", title, price: Number(figures), quantity: "1", taxes: [], off: null }]
+    : lines;
 
 export const goodsOf = (basket) => allLines(basket).reduce((sum, line) => sum + netOf(line), 0);
 export function sumOf(basket) {
@@ -49,7 +51,8 @@ export function sumOf(basket) {
   return goods - discountOf(goods, basket.off);
 }
 
-const coinOf = (currency, country) => (currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : COINS[currency] ?? 1);
+const coinOf = (currency, country) =>
+  currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : (COINS[currency] ?? 1);
 
 // The amount to pay. In cash the sum of goods is rounded to the smallest coin in use. A typed amount without goods is not.
 export function dueOf(basket, { tender, currency, country }) {
@@ -95,7 +98,11 @@ export function soldLines(basket, words) {
   }
   const off = discountOf(goodsOf(basket), basket.off);
   const parts = [...byTaxes.values()].filter((one) => one.net);
-  if (off) shares(off, parts.map((one) => one.net)).forEach((minor, place) => minor && sold.push(aDiscount(words.discount, minor, parts[place].taxes)));
+  if (off)
+    shares(
+      off,
+      parts.map((one) => one.net),
+    ).forEach((minor, place) => minor && sold.push(aDiscount(words.discount, minor, parts[place].taxes)));
   return sold;
 }
 
@@ -118,18 +125,30 @@ export function withMore(basket, place, more) {
   const one = a.one > b.one ? a.one : b.one;
   const units = a.units * (one / a.one) + (more.startsWith("-") ? -1n : 1n) * b.units * (one / b.one);
   if (units <= 0n) return without(basket, place);
-  const fraction = one > 1n ? String(units % one).padStart(String(one).length - 1, "0").replace(/0+$/, "") : "";
+  const fraction =
+    one > 1n
+      ? String(units % one)
+          .padStart(String(one).length - 1, "0")
+          .replace(/0+$/, "")
+      : "";
   return withLine(basket, place, { quantity: `${units / one}${fraction && `.${fraction}`}` });
 }
 
-export const withLine = (basket, place, changes) => ({ ...basket, lines: basket.lines.map((line, number) => (number === place ? { ...line, ...changes } : line)) });
+export const withLine = (basket, place, changes) => ({
+  ...basket,
+  lines: basket.lines.map((line, number) => (number === place ? { ...line, ...changes } : line)),
+});
 export function without(basket, place) {
   const lines = basket.lines.filter((_, number) => number !== place);
   return { ...basket, lines, off: lines.length ? basket.off : null };
 }
 
 // The items of a price list that can be sold in a currency with so many decimals.
-export const sellable = (items, digits) => items.filter((item) => item.Active !== false && (item.Price === null || (String(item.Price).split(".")[1] ?? "").length <= digits));
+export const sellable = (items, digits) =>
+  items.filter(
+    (item) =>
+      item.Active !== false && (item.Price === null || (String(item.Price).split(".")[1] ?? "").length <= digits),
+  );
 
 const plain = (text) => (text ?? "").normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
@@ -142,7 +161,9 @@ export function matching(items, typed) {
 }
 
 // The item with this barcode or code, or undefined.
-export const scanned = (items, text) => items.find((item) => item.Barcode && longBarcode(item.Barcode) === longBarcode(text)) ?? items.find((item) => item.Code === text);
+export const scanned = (items, text) =>
+  items.find((item) => item.Barcode && longBarcode(item.Barcode) === longBarcode(text)) ??
+  items.find((item) => item.Code === text);
 
 // [group, its items], in the order of the list; items without a group are the first.
 export function byGroup(items) {

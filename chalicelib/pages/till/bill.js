@@ -34,7 +34,8 @@ function Discount({ place, title, off, most, currency, digits, onClose }) {
 function Line({ line, place, currency, digits, onDiscount }) {
   const sold = soldLines({ lines: [line], off: null, figures: "" }, WORDS);
   const money = (minor) => html`<${Money} amount=${decimal(minor, digits)} currency=${currency} />`;
-  const button = (name, sign, act) => html`<button type="button" aria-label=${name} title=${name} onClick=${act}>${sign}</button>`;
+  const button = (name, sign, act) =>
+    html`<button type="button" aria-label=${name} title=${name} onClick=${act}>${sign}</button>`;
   return html`<li data-testid="line" data-code=${line.code} data-quantity=${line.quantity}>
     <p class="line"><span class="name">${line.title}</span> ${money(sold[0].minor)}</p>
     ${sold[1] && html`<p class="line dim"><span class="name">${sold[1].title}</span> ${money(sold[1].minor)}</p>`}
@@ -48,17 +49,27 @@ function Line({ line, place, currency, digits, onDiscount }) {
 export function Lines({ sale, currency, digits }) {
   const [asked, setAsked] = useState(null); // the discount: {place, title, off, most}
   return html`<section class="lines" aria-label=${texts.basket}>
-    <ul>${sale.lines.map((line, place) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
-      onDiscount=${() => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) })} />`)}
+    <ul>${sale.lines.map(
+      (
+        line,
+        place,
+      ) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
+      onDiscount=${() => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) })} />`,
+    )}
       ${Number(sale.figures) > 0 && html`<li><p class="line"><span class="name">${texts.amount}</span> <${Money} amount=${decimal(Number(sale.figures), digits)} currency=${currency} /></p></li>`}
-      ${sale.off && html`<li><p class="line"><span class="name">${texts.discount}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
-        <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`}</ul>
+      ${
+        sale.off &&
+        html`<li><p class="line"><span class="name">${texts.discount}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
+        <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`
+      }</ul>
     <button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off, most: goodsOf(sale) })}>${texts.discountOnAll}</button>
     ${asked && html`<${Discount} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}
   </section>`;
 }
 
-export const Description = ({ sale }) => html`<${Field} id="description" label=${texts.description} autocomplete="off" maxlength="1024"
+export const Description = ({
+  sale,
+}) => html`<${Field} id="description" label=${texts.description} autocomplete="off" maxlength="1024"
   value=${sale.description} onInput=${(event) => change({ description: event.target.value })} />`;
 
 const showLines = () => document.querySelector(".lines").scrollIntoView({ block: "start" });
@@ -73,8 +84,14 @@ export function Tenders({ state, sale, currency, digits, isShown }) {
   const offered = tenders();
   const due = decimal(sumOf(sale), digits);
   return html`<div class="pay">
-    ${isShown && html`<p class="line due" aria-live="polite">${isEmpty(sale) ? texts.nothingYet
-      : html`<span class="name">${texts.due}</span>${sale.lines.length > 0 && html` <button type="button" class="quiet" onClick=${showLines}>${texts.linesOf(sale.lines.length)}</button>`} <b data-testid="due" data-amount=${due}>${format(due, currency)}</b>`}</p>`}
+    ${
+      isShown &&
+      html`<p class="line due" aria-live="polite">${
+        isEmpty(sale)
+          ? texts.nothingYet
+          : html`<span class="name">${texts.due}</span>${sale.lines.length > 0 && html` <button type="button" class="quiet" onClick=${showLines}>${texts.linesOf(sale.lines.length)}</button>`} <b data-testid="due" data-amount=${due}>${format(due, currency)}</b>`
+      }</p>`
+    }
     <div class="tenders" role="group" aria-label=${texts.paidBy}>
       ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.kinds[name]}</button>`)}
       ${state.features && !offered.length && html`<p class="note warn">${texts.noTender}</p>`}

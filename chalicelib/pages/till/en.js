@@ -10,7 +10,8 @@ export const en = {
   sales: "Sales",
   day: "My day",
   signOut: "Sign out",
-  mustWait: (count) => `${count === 1 ? "One sale is" : `${count} sales are`} still on this device. Sign out when the service has ${count === 1 ? "it" : "them"}.`,
+  mustWait: (count) =>
+    `${count === 1 ? "One sale is" : `${count} sales are`} still on this device. Sign out when the service has ${count === 1 ? "it" : "them"}.`,
   connection: { online: "Online", offline: "Offline" },
   waiting: "waiting",
   parked: "need a look",
@@ -18,14 +19,19 @@ export const en = {
     needsHttps: "This page needs an address that begins with https://. Ask the person who gave you this one.",
     noStorage: "This browser does not let the page store sales. Leave its private mode, or use another browser.",
     elsewhere: "The till is open in another tab or window of this browser. Sell there, or close it to sell here.",
-    mayLose: (limit) => `This browser may delete stored sales. Put the page on the home screen. Until then at most ${limit} may wait on this device.`,
+    mayLose: (limit) =>
+      `This browser may delete stored sales. Put the page on the home screen. Until then at most ${limit} may wait on this device.`,
     broken: "This device cannot store sales at the moment. Look whether it has space left.",
     ended: "Your session has ended. Sales stay on this device until you sign in again.",
     blocked: {
-      [ErrorCode.AGENT_BLOCKED]: (name) => `Your login (${name}) is blocked. Ask an administrator of the shop. Sales stay on this device until then.`,
-      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) => `The shop (${shop}) is blocked. Ask the support of this service. Sales stay on this device until then.`,
-      [ErrorCode.ROLE_MAY_NOT]: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
-      [ErrorCode.NOT_THE_CALLER]: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
+      [ErrorCode.AGENT_BLOCKED]: (name) =>
+        `Your login (${name}) is blocked. Ask an administrator of the shop. Sales stay on this device until then.`,
+      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) =>
+        `The shop (${shop}) is blocked. Ask the support of this service. Sales stay on this device until then.`,
+      [ErrorCode.ROLE_MAY_NOT]: (name) =>
+        `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
+      [ErrorCode.NOT_THE_CALLER]: (name) =>
+        `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
     },
   },
   signIn: {
@@ -36,13 +42,17 @@ export const en = {
     open: "Enter password",
     again: "Sign in again",
     later: "Later",
-    another: (email) => `Sales of ${email} are still on this device. Only ${email} can sign in until the service has them.`,
+    another: (email) =>
+      `Sales of ${email} are still on this device. Only ${email} can sign in until the service has them.`,
   },
   left: {
     open: "For an administrator",
-    who: (shop) => `Has the person left? An administrator of ${shop} can save the sales of this device to a file, and then delete them here. Sign in with your own login.`,
-    title: (count, email) => `${count === 1 ? "A sale" : `${count} sales`} of ${email} ${count === 1 ? "is" : "are"} only on this device`,
-    explained: "Nothing is sent under another login. Save the file, and look in the list of payments for each sale: the service may have it already. Book the others by hand. Then you can delete them here.",
+    who: (shop) =>
+      `Has the person left? An administrator of ${shop} can save the sales of this device to a file, and then delete them here. Sign in with your own login.`,
+    title: (count, email) =>
+      `${count === 1 ? "A sale" : `${count} sales`} of ${email} ${count === 1 ? "is" : "are"} only on this device`,
+    explained:
+      "Nothing is sent under another login. Save the file, and look in the list of payments for each sale: the service may have it already. Book the others by hand. Then you can delete them here.",
     delete: (count) => (count === 1 ? "Delete the sale" : `Delete ${count} sales`),
     sure: "Is the file saved? After this the sales exist only there.",
     confirm: "Delete for good",
@@ -132,8 +142,10 @@ export const en = {
     [ErrorCode.MERCHANT_BLOCKED]: "The shop is blocked. Ask the support of this service.",
     [ErrorCode.ROLE_MAY_NOT]: "Your login may not take payments. Ask an administrator of the shop.",
     [ErrorCode.NOT_THE_CALLER]: "Your login may not take payments. Ask an administrator of the shop.",
-    [ErrorCode.KIND_NOT_ENABLED]: "This login may not take this kind of payment. An administrator of the shop can change that.",
-    [ErrorCode.NO_USABLE_TERMINAL]: "This login has no terminal that may take payments. An administrator of the shop can change that.",
+    [ErrorCode.KIND_NOT_ENABLED]:
+      "This login may not take this kind of payment. An administrator of the shop can change that.",
+    [ErrorCode.NO_USABLE_TERMINAL]:
+      "This login has no terminal that may take payments. An administrator of the shop can change that.",
     [ErrorCode.ID_REUSED]: "The service has another sale with this number.",
   },
   list: {
@@ -182,9 +194,17 @@ export const en = {
     net: "Net",
     all: "All",
     none: "Nothing was taken or given back on this day.",
-    waiting: (count, amount) => `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device. These figures are without ${count === 1 ? "it" : "them"}.`,
+    waiting: (count, amount) =>
+      `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device. These figures are without ${count === 1 ? "it" : "them"}.`,
     offline: "Without connection there are no figures of the service.",
     made: (time) => `Made ${time}`,
   },
-  receipt: { title: "Receipt", number: "Number", received: "Received", change: "Change", total: "Total", rounding: "Rounding" },
+  receipt: {
+    title: "Receipt",
+    number: "Number",
+    received: "Received",
+    change: "Change",
+    total: "Total",
+    rounding: "Rounding",
+  },
 };

@@ -14,7 +14,8 @@ import { Sell } from "./sell.js";
 import { texts } from "./texts.js";
 import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
-export const Notice = ({ words }) => html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
+export const Notice = ({ words }) =>
+  html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
 
 const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
@@ -27,7 +28,9 @@ const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
 function SignInForm({ email = "", onDone, children }) {
   const form = useRef(null);
   const [left, setLeft] = useState(null);
-  useLayoutEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+  useLayoutEffect(() => {
+    form.current.querySelector(email ? "[type=password]" : "input").focus();
+  }, []);
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
     const refused = await signIn(typed.get("email").trim(), typed.get("password")).catch(() => ({ isBroken: true }));
@@ -54,9 +57,15 @@ function LeftSales({ left, onClose }) {
   const [isExported, setExported] = useState(false);
   const [isSure, setSure] = useState(false);
   const heading = useRef(null);
-  useLayoutEffect(() => { heading.current.focus(); }, []);
+  useLayoutEffect(() => {
+    heading.current.focus();
+  }, []);
   const { Email } = till().session.me;
-  const { act, isBusy, error } = useAct(() => clear(left).catch(() => { throw new Error(texts.notices.broken); }));
+  const { act, isBusy, error } = useAct(() =>
+    clear(left).catch(() => {
+      throw new Error(texts.notices.broken);
+    }),
+  );
   const save = () => {
     exportSales(left, `sales-${left[0].device}`);
     setExported(true);
@@ -90,8 +99,10 @@ const Administrator = ({ onClose }) => html`<${Dialog} title=${texts.left.open} 
 function Header({ view, state }) {
   const { session, isOnline, waiting, parked } = state;
   const connection = isOnline ? "online" : "offline";
-  const link = (name) => html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
-  const count = (name, number) => html`<span class=${number ? `badge ${name}` : "unseen"}><b data-testid=${name}>${number}</b> ${texts[name]}</span>`;
+  const link = (name) =>
+    html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
+  const count = (name, number) =>
+    html`<span class=${number ? `badge ${name}` : "unseen"}><b data-testid=${name}>${number}</b> ${texts[name]}</span>`;
   return html`<header class="till">
     <p class="who"><b>${session.me.ClientName}</b> <span>${session.me.Name}</span></p>
     <p class="badges" role="status">${count("waiting", waiting)} ${count("parked", parked)}
@@ -115,12 +126,19 @@ function SignOut({ state }) {
   const [step, go] = useState(null); // "ask", "refused" or "clear"
   const close = () => go(null);
   const left = state.waiting + state.parked;
-  const leave = () => signOut().then((isDone) => { if (!isDone) throw new Error(texts.mustWait(1)); });
+  const leave = () =>
+    signOut().then((isDone) => {
+      if (!isDone) throw new Error(texts.mustWait(1));
+    });
   const isHeld = left > 0 || queue.isSelling;
   return html`<button type="button" class="quiet" onClick=${() => go(isHeld ? "refused" : "ask")}>${texts.signOut}</button>
     ${step === "ask" && html`<${Act} title=${texts.signOut} words=${texts.signOutAsks} run=${leave} onClose=${close} />`}
-    ${step === "refused" && isHeld && html`<div class="note warn" role="alert"><p>${texts.mustWait(Math.max(left, 1))}</p>
-      <button type="button" onClick=${() => go("clear")}>${texts.left.open}</button></div>`}
+    ${
+      step === "refused" &&
+      isHeld &&
+      html`<div class="note warn" role="alert"><p>${texts.mustWait(Math.max(left, 1))}</p>
+      <button type="button" onClick=${() => go("clear")}>${texts.left.open}</button></div>`
+    }
     ${step === "clear" && html`<${Administrator} onClose=${close} />`}`;
 }
 
@@ -155,7 +173,8 @@ export function Frame() {
   const [dismissed, dismiss] = useState(null); // the session whose dialog was closed
   const main = useRef(null);
   useLayoutEffect(() => {
-    expired.onAsk = () => { // a return, whose session has ended
+    expired.onAsk = () => {
+      // a return, whose session has ended
       queue.note({ means: Means.SIGN_IN }, till().session);
       dismiss(null);
     };
@@ -165,9 +184,14 @@ export function Frame() {
     observer.observe(document.getElementById("app"), { childList: true, subtree: true });
     const later = () => setTimeout(keepFocus);
     addEventListener("focusout", later);
-    return () => { observer.disconnect(); removeEventListener("focusout", later); };
+    return () => {
+      observer.disconnect();
+      removeEventListener("focusout", later);
+    };
   }, []);
-  useLayoutEffect(() => { if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true }); }, [view]);
+  useLayoutEffect(() => {
+    if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
+  }, [view]);
 
   if (!state.session) return html`<${SignIn} />`;
   const { token, agent } = state.session;

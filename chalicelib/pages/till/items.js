@@ -22,8 +22,15 @@ export function itemsOf({ prices, listCurrency, ...state }) {
 }
 
 const isAsked = (item) => item.Price === null || Boolean(item.Unit);
-const lineOf = (item, price, quantity = "1") =>
-  ({ code: item.Code, title: item.Title, price, quantity, unit: item.Unit ?? null, taxes: item.TaxCode ? [item.TaxCode] : [], off: null });
+const lineOf = (item, price, quantity = "1") => ({
+  code: item.Code,
+  title: item.Title,
+  price,
+  quantity,
+  unit: item.Unit ?? null,
+  taxes: item.TaxCode ? [item.TaxCode] : [],
+  off: null,
+});
 
 let ask = () => {}; // shows the dialog for an item, while there is a view for it
 
@@ -43,7 +50,11 @@ export function listen(event, figures) {
   if (event.key === "Enter" && isBurst) return ended(event.target);
   if (event.key.length > 1) return undefined;
   if (!isBurst) Object.assign(burst, { text: "", isSlow: false, figures, value: event.target.value });
-  Object.assign(burst, { text: burst.text + event.key, at: event.timeStamp, isSlow: burst.isSlow || (burst.text && gap > MAX_GAP_MS.scanner) });
+  Object.assign(burst, {
+    text: burst.text + event.key,
+    at: event.timeStamp,
+    isSlow: burst.isSlow || (burst.text && gap > MAX_GAP_MS.scanner),
+  });
   return undefined;
 }
 
@@ -67,11 +78,14 @@ function ended(field) {
 function AskedItem({ item, unknown, isTooMuch, currency, digits, onClose }) {
   const form = useRef(null);
   const [problems, setProblems] = useState({});
-  if (unknown || isTooMuch) return html`<${Dialog} title=${unknown ?? item.Title} onClose=${onClose}><p>${unknown ? texts.noItem : texts.tooMuch}</p><div class="actions"><button type="button" autofocus onClick=${onClose}>${texts.done}</button></div><//>`;
+  if (unknown || isTooMuch)
+    return html`<${Dialog} title=${unknown ?? item.Title} onClose=${onClose}><p>${unknown ? texts.noItem : texts.tooMuch}</p><div class="actions"><button type="button" autofocus onClick=${onClose}>${texts.done}</button></div><//>`;
   const submit = (event) => {
     event.preventDefault();
     const typed = form.current.elements;
-    const price = typed.price ? minorOf(typedAmount(typed.price.value, currency) ?? "", digits) : minorOf(String(item.Price), digits);
+    const price = typed.price
+      ? minorOf(typedAmount(typed.price.value, currency) ?? "", digits)
+      : minorOf(String(item.Price), digits);
     const quantity = typed.quantity ? quantityOf(typed.quantity.value) : "1";
     const wrong = { price: typed.price && !price && texts.noAmount, quantity: !quantity && texts.noQuantity };
     setProblems(wrong);
@@ -92,7 +106,9 @@ function AskedItem({ item, unknown, isTooMuch, currency, digits, onClose }) {
 export function Asked({ currency, digits }) {
   const [asked, setAsked] = useState(null);
   ask = setAsked;
-  return asked && html`<${AskedItem} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`;
+  return (
+    asked && html`<${AskedItem} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`
+  );
 }
 
 const Item = ({ item, sold, currency }) => html`<button type="button" class="item" onClick=${() => choose(item)}>
@@ -105,7 +121,9 @@ export function Items({ items, sale: shown, currency }) {
   const [typed, type] = useState("");
   const [group, setGroup] = useState(null);
   const groups = byGroup(items);
-  const found = typed.trim() ? matching(items, typed) : items.filter((item) => group === null || (item.Group ?? "") === group);
+  const found = typed.trim()
+    ? matching(items, typed)
+    : items.filter((item) => group === null || (item.Group ?? "") === group);
   const enter = (event) => {
     event.preventDefault();
     const item = scanned(items, typed.trim()) ?? (found.length === 1 ? found[0] : null);
@@ -113,15 +131,21 @@ export function Items({ items, sale: shown, currency }) {
     type("");
     choose(item);
   };
-  const soldOf = (item) => (shown.result ? 0 : shown.lines.filter((line) => line.code === item.Code).reduce((sum, line) => sum + Number(line.quantity), 0));
-  const chip = (name, words) => html`<button type="button" key=${words} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
+  const soldOf = (item) =>
+    shown.result
+      ? 0
+      : shown.lines.filter((line) => line.code === item.Code).reduce((sum, line) => sum + Number(line.quantity), 0);
+  const chip = (name, words) =>
+    html`<button type="button" key=${words} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
   return html`<section class="items" aria-label=${texts.items}>
     ${!shown.result && html`<h1 class="unseen">${texts.items}</h1>`}
     <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}
       onInput=${(event) => type(event.target.value)} /></form>
     ${items.length > MANY && groups.length > 1 && !typed && html`<div class="chips" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}
-    ${byGroup(found).map(([name, held]) => html`<div key=${name} role="group" aria-label=${name || texts.items}>
-      ${name && html`<h2>${name}</h2>`}<div class="grid" onMouseDown=${hold}>${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} />`)}</div></div>`)}
+    ${byGroup(found).map(
+      ([name, held]) => html`<div key=${name} role="group" aria-label=${name || texts.items}>
+      ${name && html`<h2>${name}</h2>`}<div class="grid" onMouseDown=${hold}>${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} />`)}</div></div>`,
+    )}
     ${!found.length && html`<p class="empty" role="status">${texts.noItem}</p>`}
   </section>`;
 }

@@ -23,7 +23,10 @@ async function load(day, agent) {
 const Line = ({ name, amount, currency, kind }) => html`<div class=${kind}><dt>${name}</dt>
   <dd>${amount === null ? "–" : html`<${Money} amount=${amount} currency=${currency} />`}</dd></div>`;
 
-const Sums = ({ name, sums: { payments, amount, reversals, reversed, net, currency } }) => html`<h3>${name}</h3><dl class="sums">
+const Sums = ({
+  name,
+  sums: { payments, amount, reversals, reversed, net, currency },
+}) => html`<h3>${name}</h3><dl class="sums">
   <${Line} name=${texts.myDay.payments(formatCount(payments))} amount=${amount} currency=${currency} />
   <${Line} name=${texts.myDay.returns(formatCount(reversals))} amount=${reversed} currency=${currency} />
   <${Line} name=${texts.myDay.net} amount=${net} currency=${currency} kind="total" /></dl>`;
@@ -38,7 +41,8 @@ function Takings({ rows, currency }) {
 
 function Drawer({ drawer }) {
   const names = texts.drawer;
-  const line = (name, amount, kind) => html`<${Line} name=${name} amount=${amount} currency=${drawer.CurrencyID} kind=${kind} />`;
+  const line = (name, amount, kind) =>
+    html`<${Line} name=${name} amount=${amount} currency=${drawer.CurrencyID} kind=${kind} />`;
   return html`<h3>${names.title}</h3>
     <dl class="sums">${line(names.float, drawer.Float)}${line(names.cash, drawer.Cash)}${line(names.expected, drawer.Expected)}${line(names.counted, drawer.Counted)}
       ${drawer.Difference !== null && line(names.difference, drawer.Difference, "total")}${!isZero(drawer.ReturnedByOthers) && line(names.byOthers, drawer.ReturnedByOthers)}</dl>
@@ -62,9 +66,19 @@ function Count({ day, drawer, onSaved }) {
   const [wrong, setWrong] = useState({});
   const [isSaved, setSaved] = useState(false);
   const { act, isBusy, error } = useAct(async () => {
-    const { Float, Counted, Note } = Object.fromEntries([...new FormData(form.current)].map(([name, typed]) => [name, typed.trim()]));
-    const amounts = Object.fromEntries(Object.entries({ Float, Counted }).filter(([, typed]) => typed).map(([name, typed]) => [name, typedAmount(typed, drawer.CurrencyID)]));
-    const problems = Object.fromEntries(Object.entries(amounts).filter(([, amount]) => amount === null).map(([name]) => [name, texts.noAmount]));
+    const { Float, Counted, Note } = Object.fromEntries(
+      [...new FormData(form.current)].map(([name, typed]) => [name, typed.trim()]),
+    );
+    const amounts = Object.fromEntries(
+      Object.entries({ Float, Counted })
+        .filter(([, typed]) => typed)
+        .map(([name, typed]) => [name, typedAmount(typed, drawer.CurrencyID)]),
+    );
+    const problems = Object.fromEntries(
+      Object.entries(amounts)
+        .filter(([, amount]) => amount === null)
+        .map(([name]) => [name, texts.noAmount]),
+    );
     if (!Object.keys(amounts).length) problems.Counted = texts.drawer.nothing;
     setWrong(problems);
     setSaved(false);
@@ -76,7 +90,8 @@ function Count({ day, drawer, onSaved }) {
     return onSaved(saved);
   });
   const problem = (name) => wrong[name] ?? problemOf(error, name);
-  const field = (name, label, input) => html`<${Field} id=${`drawer-${name}`} name=${name} label=${label} autocomplete="off" problem=${problem(name)} ...${input} />`;
+  const field = (name, label, input) =>
+    html`<${Field} id=${`drawer-${name}`} name=${name} label=${label} autocomplete="off" problem=${problem(name)} ...${input} />`;
   const isShown = ["Float", "Counted", "Note"].some(problem);
   return html`<form ref=${form} class="card" onSubmit=${act} novalidate>
     <h2>${texts.drawer.count}</h2>
@@ -104,7 +119,9 @@ export function MyDay({ state, query }) {
     <div class="asked"><${DayField} view="day" query=${query} day=${day} today=${today} /><button type="button" disabled=${!loaded.data} onClick=${() => print()}>${texts.list.print}</button></div>
     ${!state.isOnline && html`<p class="note warn" role="status">${texts.myDay.offline}</p>`}
     ${!loaded.data && html`<${Waiting} revision=${state.revision} />`}
-    ${(state.isOnline || loaded.data) && html`<${Loaded} state=${loaded}>${({ rows, drawer }) => html`
+    ${
+      (state.isOnline || loaded.data) &&
+      html`<${Loaded} state=${loaded}>${({ rows, drawer }) => html`
       <article class="card report sheet">
         <p class="brand">${me.ClientName}</p>
         <h2>${formatDay(day)}</h2><p>${me.Name}</p>
@@ -113,6 +130,7 @@ export function MyDay({ state, query }) {
         <${Waiting} revision=${state.revision} />
         <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, Date.now() + (state.offset ?? 0))))}</p>
       </article>
-      <${Count} key=${day} day=${day} drawer=${drawer} onSaved=${() => loaded.reload({ isQuiet: true })} />`}<//>`}
+      <${Count} key=${day} day=${day} drawer=${drawer} onSaved=${() => loaded.reload({ isQuiet: true })} />`}<//>`
+    }
   </section>`;
 }

@@ -26,7 +26,9 @@ function handed(minor, digits) {
 function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote }) {
   const field = useRef(null);
   const [isTyping, setTyping] = useState(!isTouched);
-  useLayoutEffect(() => { field.current.querySelector("input").focus(); }, []);
+  useLayoutEffect(() => {
+    field.current.querySelector("input").focus();
+  }, []);
   const note = (minor) => {
     const text = decimal(minor, digits);
     return html`<button type="button" key=${text} data-testid="note" data-amount=${text} onClick=${() => onNote(minor)}>${format(text, currency)}</button>`;
@@ -44,18 +46,31 @@ function receivedOf(sale, due, currency, digits) {
 }
 
 // The titles of the goods, by which lists and searches find a sale.
-const titlesOf = ({ lines }) => lines.map((line) => line.title).join(", ").slice(0, MAX_TITLES);
+const titlesOf = ({ lines }) =>
+  lines
+    .map((line) => line.title)
+    .join(", ")
+    .slice(0, MAX_TITLES);
 
 const draftOf = (sale, tender, minor) => ({
-  tender, minor, description: descriptionOf([tender === "onAccount" && sale.customer.trim(), sale.description.trim() || titlesOf(sale)].filter(Boolean).join(" · ")),
-  ...(tender === "onAccount" && sale.signature && { signature: sale.signature }), ...(tender === "linkedCard" && { linkedCard: sale.card }),
+  tender,
+  minor,
+  description: descriptionOf(
+    [tender === "onAccount" && sale.customer.trim(), sale.description.trim() || titlesOf(sale)]
+      .filter(Boolean)
+      .join(" · "),
+  ),
+  ...(tender === "onAccount" && sale.signature && { signature: sale.signature }),
+  ...(tender === "linkedCard" && { linkedCard: sale.card }),
 });
 
 export function Payment({ state, sale, tender, currency, digits }) {
   const [problems, setProblems] = useState({});
   const button = useRef(null);
   const isCash = tender === "cash";
-  useLayoutEffect(() => { if (!isCash) button.current.focus(); }, []);
+  useLayoutEffect(() => {
+    if (!isCash) button.current.focus();
+  }, []);
   const due = dueOf(sale, { tender, currency, country: state.country });
   const amount = decimal(due, digits);
   const received = receivedOf(sale, due, currency, digits);
@@ -64,13 +79,23 @@ export function Payment({ state, sale, tender, currency, digits }) {
 
   const pay = (receivedMinor) => {
     const wrong = {
-      received: isCash && receivedMinor === undefined && (received === null ? texts.noAmount : !isEnough && texts.tooLittle(format(amount, currency))),
+      received:
+        isCash &&
+        receivedMinor === undefined &&
+        (received === null ? texts.noAmount : !isEnough && texts.tooLittle(format(amount, currency))),
       receipt: receipt === undefined && texts.noAddress,
       card: tender === "linkedCard" && !sale.card && texts.chooseCard,
     };
     setProblems(wrong);
     if (Object.values(wrong).some(Boolean)) return;
-    take({ ...draftOf(sale, tender, due), digits, currency, country: state.country, ...(receipt && { receipt }), ...(isCash && { receivedMinor: receivedMinor ?? minorOf(received, digits) }) });
+    take({
+      ...draftOf(sale, tender, due),
+      digits,
+      currency,
+      country: state.country,
+      ...(receipt && { receipt }),
+      ...(isCash && { receivedMinor: receivedMinor ?? minorOf(received, digits) }),
+    });
   };
   const submit = (event) => {
     event.preventDefault();
@@ -82,8 +107,11 @@ export function Payment({ state, sale, tender, currency, digits }) {
     <p class="sum" data-testid="due" data-amount=${amount} aria-live="polite"><${Money} amount=${amount} currency=${currency} testid="amount" /></p>
     ${isCash && html`<${Cash} sale=${sale} due=${due} currency=${currency} digits=${digits} received=${received} isEnough=${isEnough} problem=${problems.received || undefined} onNote=${pay} />`}
     ${tender === "linkedCard" && html`<${Cards} state=${state} sale=${sale} problem=${problems.card || undefined} />`}
-    ${tender === "onAccount" && html`<${Field} id="customer" label=${texts.customer} autocomplete="off" maxlength="128" value=${sale.customer} onInput=${(event) => change({ customer: event.target.value })} />
-      <${Signature} picture=${sale.signature} onDrawn=${(signature) => change({ signature })} />`}
+    ${
+      tender === "onAccount" &&
+      html`<${Field} id="customer" label=${texts.customer} autocomplete="off" maxlength="128" value=${sale.customer} onInput=${(event) => change({ customer: event.target.value })} />
+      <${Signature} picture=${sale.signature} onDrawn=${(signature) => change({ signature })} />`
+    }
     <button ref=${button} class="main take">${texts.take}</button>
     <${Field} id="receipt" label=${texts.receiptTo} hint=${texts.receiptHint} autocomplete="off" autocapitalize="none" spellcheck=${false}
       value=${sale.receiptTo} problem=${problems.receipt || undefined} onInput=${(event) => change({ receiptTo: event.target.value })} />
@@ -92,14 +120,22 @@ export function Payment({ state, sale, tender, currency, digits }) {
 
 function Cards({ state, sale, problem }) {
   const [cards, setCards] = useState(null);
-  useRead(() => ask("POST", "payment/GetLinkedCards", { State: 1, Status: 3 }), (answer) => setCards(answer?.LinkedCards ?? []), [state.isOnline]);
+  useRead(
+    () => ask("POST", "payment/GetLinkedCards", { State: 1, Status: 3 }),
+    (answer) => setCards(answer?.LinkedCards ?? []),
+    [state.isOnline],
+  );
   if (!state.isOnline) return html`<p class="note warn">${texts.cardsOffline}</p>`;
   if (!cards) return html`<p class="loading" role="status">${texts.loading}</p>`;
   const usable = cards.filter((one) => one.AccountID === state.session.agent);
   if (!usable.length) return html`<p class="note warn">${texts.noCard}</p>`;
   return html`<fieldset class="cards"><legend>${texts.card}</legend>
-    ${usable.map((one) => html`<label key=${one.ID} class="check"><input type="radio" name="card" checked=${sale.card === one.ID} onChange=${() => change({ card: one.ID })} />
-      ${[one.Alias, one.PaymentType, `…${one.PANEnding}`].filter(Boolean).join(" ")}</label>`)}
+    ${usable.map(
+      (
+        one,
+      ) => html`<label key=${one.ID} class="check"><input type="radio" name="card" checked=${sale.card === one.ID} onChange=${() => change({ card: one.ID })} />
+      ${[one.Alias, one.PaymentType, `…${one.PANEnding}`].filter(Boolean).join(" ")}</label>`,
+    )}
     ${problem && html`<small class="bad" role="alert">${problem}</small>`}
   </fieldset>`;
 }

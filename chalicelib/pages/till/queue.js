@@ -2,7 +2,19 @@
 //
 // It needs a store, and `send(request, session)`, which returns an answer as `meaning` reads it and throws nothing.
 // One queue at a time may work on a store: the page holds a lock of the browser.
-import { State, Means, PATIENCE_S, TENDERS, isOverLimit, maySellOffline, meaning, pause, requestAt, requestOf, settled } from "./rules.js";
+import {
+  State,
+  Means,
+  PATIENCE_S,
+  TENDERS,
+  isOverLimit,
+  maySellOffline,
+  meaning,
+  pause,
+  requestAt,
+  requestOf,
+  settled,
+} from "./rules.js";
 import { isWaiting } from "./store.js";
 
 const MAX_LOST = 2; // answers in a row, before the others wait too: a single sale holds nobody back
@@ -30,7 +42,15 @@ export class Queue {
 
   // `facts()` returns {session, features, offset, isPersistent}: the signed-in agent, its features, the milliseconds that
   // the service's clock is ahead, and whether the browser promised to delete nothing. `elapsed` is a clock that nobody sets.
-  constructor({ store, send, facts, now = Date.now, elapsed = () => performance.now(), newId = () => crypto.randomUUID().toUpperCase(), onChange = () => {} }) {
+  constructor({
+    store,
+    send,
+    facts,
+    now = Date.now,
+    elapsed = () => performance.now(),
+    newId = () => crypto.randomUUID().toUpperCase(),
+    onChange = () => {},
+  }) {
     Object.assign(this, { facts, newId, onChange });
     this.#store = store;
     this.#send = send;
@@ -64,8 +84,17 @@ export class Queue {
       const location = isOnline ? undefined : await locate();
       const sale = await this.#take(id, (numbers) => {
         const made = {
-          id, ...numbers, version: 1, agent: session.agent, gmt: session.gmt, draft: { ...draft, ...(location && { location }) }, minor: draft.minor,
-          isOffline: !isOnline, isShownPaid: !isOnline, takenAt: this.#now() + offset, queued: numbers.counter,
+          id,
+          ...numbers,
+          version: 1,
+          agent: session.agent,
+          gmt: session.gmt,
+          draft: { ...draft, ...(location && { location }) },
+          minor: draft.minor,
+          isOffline: !isOnline,
+          isShownPaid: !isOnline,
+          takenAt: this.#now() + offset,
+          queued: numbers.counter,
           state: mayWait ? State.WAITING : State.UNKNOWN,
         };
         return { ...made, request: requestOf(made) };
@@ -108,12 +137,14 @@ export class Queue {
     }
     if (verdict.means === Means.PAID || verdict.means === Means.DECLINED) {
       const changes = settled(sale, verdict, this.#now());
-      return await this.#stored(this.#store.change(sale.id, changes)) ?? { ...sale, ...changes };
+      return (await this.#stored(this.#store.change(sale.id, changes))) ?? { ...sale, ...changes };
     }
     this.#pauseOf(sale, verdict);
     if (!mayWait) return sale;
     // From now on the page says that it is paid, so a later refusal parks it.
-    return await this.#stored(this.#store.change(sale.id, { isShownPaid: true })) ?? { ...sale, state: State.UNKNOWN };
+    return (
+      (await this.#stored(this.#store.change(sale.id, { isShownPaid: true }))) ?? { ...sale, state: State.UNKNOWN }
+    );
   }
 
   // Return null when the storage fails. The sale stays in the queue then, and the service answers for it again.
@@ -183,7 +214,9 @@ export class Queue {
   // Send each sale that waits, in order, one at a time.
   drain() {
     this.#isWanted = true;
-    this.#draining ??= this.#drain().finally(() => { this.#draining = null; });
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null;
+    });
     return this.#draining;
   }
 

@@ -35,16 +35,26 @@ function ownText(sale) {
   const money = (amount) => format(amount, draft.currency);
   const change = changeOf(sale);
   const goods = (draft.lines ?? []).map((one) =>
-    line(`${format(one.quantity)} × ${one.title}`, format(decimal(one.minor, draft.digits))));
+    line(`${format(one.quantity)} × ${one.title}`, format(decimal(one.minor, draft.digits))),
+  );
   const rounding = goods.length && draft.minor - draft.lines.reduce((sum, one) => sum + one.minor, 0);
   const lines = [
-    till().session.me.ClientName, "", texts.receipt.title, "", line(texts.receipt.number, number), timeOf(sale), draft.description,
+    till().session.me.ClientName,
+    "",
+    texts.receipt.title,
+    "",
+    line(texts.receipt.number, number),
+    timeOf(sale),
+    draft.description,
     ...(goods.length ? [rule, ...goods] : []),
-    rounding ? line(texts.receipt.rounding, format(decimal(rounding, draft.digits))) : null, rule,
+    rounding ? line(texts.receipt.rounding, format(decimal(rounding, draft.digits))) : null,
+    rule,
     line(texts.receipt.total, money(amountOf(sale))),
     change && line(texts.receipt.received, money(decimal(draft.receivedMinor, draft.digits))),
     change && line(texts.receipt.change, money(change)),
-    line(texts.paidBy, texts.kinds[draft.tender]), rule, sale.id,
+    line(texts.paidBy, texts.kinds[draft.tender]),
+    rule,
+    sale.id,
   ];
   return lines.filter((one) => one !== null && one !== undefined).join("\n");
 }

@@ -26,11 +26,19 @@ export function reasonOf({ why, code, message, findings = [] }, draft) {
 function useStored(result, revision) {
   const [stored, setStored] = useState(result.sale);
   const isNews = (found, shown) => !isWaiting(found) || isWaiting(shown);
-  useRead(async () => result.id && saleOf(result.id), (found) => found && setStored((shown) => (isNews(found, shown) ? found : shown)), [result.id, revision]);
+  useRead(
+    async () => result.id && saleOf(result.id),
+    (found) => found && setStored((shown) => (isNews(found, shown) ? found : shown)),
+    [result.id, revision],
+  );
   return stored;
 }
 
-export const Busy = ({ result, currency, digits }) => html`<section class="result"><div class="outcome"><p class="sum"><${Money} amount=${decimal(result.minor, digits)} currency=${currency} /></p>
+export const Busy = ({
+  result,
+  currency,
+  digits,
+}) => html`<section class="result"><div class="outcome"><p class="sum"><${Money} amount=${decimal(result.minor, digits)} currency=${currency} /></p>
   <p role="status">${texts.taking}</p></div></section>`;
 
 // The customer signs for a payment that the bank approved.
@@ -45,11 +53,13 @@ function Owed({ sold }) {
 export function Result({ result, state }) {
   const stored = useStored(result, state.revision);
   const button = useRef(null);
-  useLayoutEffect(() => { button.current.focus(); }, []);
+  useLayoutEffect(() => {
+    button.current.focus();
+  }, []);
   const draft = stored?.draft ?? result.draft;
   const { currency } = draft;
   const name = stored ? shownState(stored) : "refused";
-  const number = stored ? stored.invoice ?? stored.number : result.refused.number;
+  const number = stored ? (stored.invoice ?? stored.number) : result.refused.number;
   const reason = reasonOf(result.refused ?? stored?.reason ?? {}, draft);
   const isNothing = tookNothing(stored);
   const change = isNothing ? null : changeOf(stored);

@@ -24,7 +24,16 @@ const RECEIPT = "Receipt.";
 const [ERROR, WARNING] = [1, 2];
 
 export const State = { WAITING: "waiting", UNKNOWN: "unknown", PARKED: "parked", PAID: "paid", DECLINED: "declined" };
-export const Means = { PAID: "paid", DECLINED: "declined", AGAIN: "again", SIGN_IN: "sign in", BLOCKED: "blocked", REFUSED: "refused", NO_TIME: "no time", NO_RECEIPT: "no receipt" };
+export const Means = {
+  PAID: "paid",
+  DECLINED: "declined",
+  AGAIN: "again",
+  SIGN_IN: "sign in",
+  BLOCKED: "blocked",
+  REFUSED: "refused",
+  NO_TIME: "no time",
+  NO_RECEIPT: "no receipt",
+};
 
 // The meaning of an answer for the sale of this ID. `answer` is {status, body, retryAfter}; without `body` no answer of the
 // service came. `isForAll`: the other sales would get the same answer. A body may be anything: it may come from a proxy.
@@ -34,12 +43,21 @@ export function meaning(id, { status, body, retryAfter = 0 }) {
   if (status === 401) return { means: BLOCKED.has(code) ? Means.BLOCKED : Means.SIGN_IN, code, message };
   if (status === 403 && NOT_ALLOWED.has(code)) return { means: Means.BLOCKED, code, message };
   if (status === 429) return { means: Means.AGAIN, retryAfter, isForAll: true };
-  if ((status >= 500 && code !== NOT_ATTEMPTED) || code === ErrorCode.IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
+  if ((status >= 500 && code !== NOT_ATTEMPTED) || code === ErrorCode.IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code))
+    return { means: Means.AGAIN, retryAfter };
   if (status >= 200 && status < 300) return answered(id, body);
   if (code === 0) return { means: Means.AGAIN }; // not the service's
   if ("message" in body) return { means: Means.AGAIN }; // the form of gateways and proxies
   const findings = findingsOf(body);
-  return { means: whyRefused(code, findings.filter((one) => one.Type === ERROR)), code, message, findings };
+  return {
+    means: whyRefused(
+      code,
+      findings.filter((one) => one.Type === ERROR),
+    ),
+    code,
+    message,
+    findings,
+  };
 }
 
 const findingsOf = ({ Validations }) => (Array.isArray(Validations) ? Validations.filter(Boolean) : []);
@@ -59,8 +77,11 @@ function answered(id, body) {
   if (code !== 0) return { means: Means.AGAIN };
   const hasNoReceipt = findingsOf(body).some((one) => one.Type === WARNING && isOfReceipt(one));
   return {
-    means: Means.PAID, invoice: Transaction?.Invoice ?? null, canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP),
-    ...(hasNoReceipt && { hasNoReceipt }), ...(Transaction?.Substate === SIGNATURE_OWED && { owesSignature: true }),
+    means: Means.PAID,
+    invoice: Transaction?.Invoice ?? null,
+    canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP),
+    ...(hasNoReceipt && { hasNoReceipt }),
+    ...(Transaction?.Substate === SIGNATURE_OWED && { owesSignature: true }),
   };
 }
 
@@ -81,7 +102,8 @@ export function allowed(features, options) {
 
 // The service's own form of an e-mail. It reads telephone numbers as people write them: here such a text only has digits, so
 // that none is refused which the service takes.
-const EMAIL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
+const EMAIL =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
 const MAX_EMAIL = 254;
 const PHONE = /^(?=.*\p{Nd}.*\p{Nd})[^@]{2,64}$/u;
 const WITH_COUNTRY = /[+＋]/; // its code
@@ -126,19 +148,31 @@ export const isOverLimit = (queued, minor, digits) =>
 // An instant in milliseconds as the local time of a zone in hours, as the interface takes it.
 const local = (instant, gmt) => new Date(instant + gmt * 3_600_000).toISOString().slice(0, 23);
 
-const purchaseOf = ({ title, price, quantity, taxes }, digits) => ({ Title: title, Price: decimal(price, digits), Quantity: quantity, ...(taxes.length && { TaxCode: taxes }) });
+const purchaseOf = ({ title, price, quantity, taxes }, digits) => ({
+  Title: title,
+  Price: decimal(price, digits),
+  Quantity: quantity,
+  ...(taxes.length && { TaxCode: taxes }),
+});
 
 // The request of a sale. It is made once: a later version of the till sends it as it is.
 export function requestOf(sale) {
   const { draft, device, counter, number } = sale;
-  const basic = { ID: sale.id, InputType: TENDERS[draft.tender].inputType, Amount: decimal(draft.minor, draft.digits), CurrencyID: draft.currency };
+  const basic = {
+    ID: sale.id,
+    InputType: TENDERS[draft.tender].inputType,
+    Amount: decimal(draft.minor, draft.digits),
+    CurrencyID: draft.currency,
+  };
   if (draft.description) basic.Description = draft.description;
-  if (draft.tender === "cash" && draft.receivedMinor != null) basic.AmountCashGot = decimal(draft.receivedMinor, draft.digits);
+  if (draft.tender === "cash" && draft.receivedMinor != null)
+    basic.AmountCashGot = decimal(draft.receivedMinor, draft.digits);
   if (sale.isOffline) {
     basic.OfflineTran = { OfflineMode: true, Invoice: number, OfflineQueueId: `${device}:${counter}` };
     if (draft.location) basic.OfflineTran.OfflineLocation = draft.location;
   }
-  if (draft.lines?.length) basic.AuxDataInput = { AuxData: { Purchases: draft.lines.map((line) => purchaseOf(line, draft.digits)) } };
+  if (draft.lines?.length)
+    basic.AuxDataInput = { AuxData: { Purchases: draft.lines.map((line) => purchaseOf(line, draft.digits)) } };
   const request = { BasicTran: basic };
   if (draft.lang) request.Lang = draft.lang;
   if (draft.signature) request.Files = [{ FileType: "SIGNATURE", FileCode: draft.signature }];

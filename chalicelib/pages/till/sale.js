@@ -12,7 +12,19 @@ import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
 
-const NEW = { agent: null, ...EMPTY, description: "", receiptTo: "", received: "", card: null, customer: "", signature: null, key: null, id: null, result: null };
+const NEW = {
+  agent: null,
+  ...EMPTY,
+  description: "",
+  receiptTo: "",
+  received: "",
+  card: null,
+  customer: "",
+  signature: null,
+  key: null,
+  id: null,
+  result: null,
+};
 let made = NEW;
 let show = () => {}; // shows it, while its view is there
 let isBusy = false;
@@ -45,7 +57,9 @@ export function useSale() {
   useLayoutEffect(() => {
     show = setShown;
     setShown(made);
-    return () => { show = () => {}; };
+    return () => {
+      show = () => {};
+    };
   }, []);
   return shown;
 }
@@ -56,12 +70,26 @@ export async function resume(kept) {
   made = { ...NEW, ...kept };
   if (!kept.id) return;
   const sold = await saleOf(kept.id);
-  if (!sold) set({ id: null }); // it was refused, and nothing was taken
+  if (!sold)
+    set({ id: null }); // it was refused, and nothing was taken
   else if (serviceNow() - sold.takenAt > TOLD_MS) set({ ...NEW, agent: kept.agent });
-  else set({ ...NEW, agent: kept.agent, id: kept.id, result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: performance.now() } });
+  else
+    set({
+      ...NEW,
+      agent: kept.agent,
+      id: kept.id,
+      result: { id: kept.id, sale: sold, basket: basketOf(kept), shownAt: performance.now() },
+    });
 }
 
-const basketOf = ({ lines, off, figures, description, receiptTo, customer }) => ({ lines, off, figures, description, receiptTo, customer });
+const basketOf = ({ lines, off, figures, description, receiptTo, customer }) => ({
+  lines,
+  off,
+  figures,
+  description,
+  receiptTo,
+  customer,
+});
 
 // No sale is being made, so the page may be replaced by a new version.
 export function isIdle() {
@@ -89,7 +117,8 @@ function changeBasket({ lines, off, figures }) {
 export const add = (line) => changeBasket(withItem(current(), line));
 export const more = (place, quantity) => changeBasket(withMore(current(), place, quantity));
 export const remove = (place) => changeBasket(without(current(), place));
-export const discount = (place, off) => changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
+export const discount = (place, off) =>
+  changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
 
 // The words of sold lines.
 export const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
@@ -105,7 +134,7 @@ export async function take(paid) {
   isBusy = true;
   set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
-  const result = { ...await taken(draft), basket, shownAt: performance.now() };
+  const result = { ...(await taken(draft)), basket, shownAt: performance.now() };
   isBusy = false;
   if (result.refused) set({ result });
   else set({ ...NEW, agent: made.agent, id: result.id, result });
@@ -131,7 +160,7 @@ export function payAnotherWay() {
 // Send the signature of a payment that owes it: the same request again, with the picture.
 export async function sign(sold, picture) {
   const body = { ...requestOf(sold), Files: [{ FileType: "SIGNATURE", FileCode: picture }] };
-  if (!await ask("POST", "payment/submit", body)) throw new Error(texts.errors.noAnswer);
+  if (!(await ask("POST", "payment/submit", body))) throw new Error(texts.errors.noAnswer);
   await changeSale(sold.id, { owesSignature: undefined });
 }
 

@@ -40,23 +40,48 @@ export function tenderName(inputType) {
 // The merchant's day now, by the service's clock.
 export const todayOf = ({ session, offset = 0 }) => dayInZone(session.gmt, Date.now() + offset);
 
-export const DayField = ({ view, query, day, today }) => html`<${Field} id="day" type="date" label=${texts.list.day} value=${day} max=${today}
-  onChange=${({ target }) => { location.hash = address(view, { ...query, day: isDay(target.value) && target.value !== today && target.value }); }} />`;
+export const DayField = ({
+  view,
+  query,
+  day,
+  today,
+}) => html`<${Field} id="day" type="date" label=${texts.list.day} value=${day} max=${today}
+  onChange=${({ target }) => {
+    location.hash = address(view, { ...query, day: isDay(target.value) && target.value !== today && target.value });
+  }} />`;
 
 // A row of a sale on this device, and of a payment or a return of the service.
 const ofDevice = (sale) => ({
-  id: sale.id, state: shownState(sale), amount: amountOf(sale), currency: sale.draft.currency, tender: texts.kinds[sale.draft.tender],
-  time: timeOf(sale), number: sale.invoice ?? sale.number, description: sale.draft.description, sale,
-  words: sale.isReturned && texts.list.returned, reason: sale.reason && reasonOf(sale.reason, sale.draft),
+  id: sale.id,
+  state: shownState(sale),
+  amount: amountOf(sale),
+  currency: sale.draft.currency,
+  tender: texts.kinds[sale.draft.tender],
+  time: timeOf(sale),
+  number: sale.invoice ?? sale.number,
+  description: sale.draft.description,
+  sale,
+  words: sale.isReturned && texts.list.returned,
+  reason: sale.reason && reasonOf(sale.reason, sale.draft),
 });
 
 function ofService(payment) {
   const state = isUnknown(payment) ? State.UNKNOWN : tookMoney(payment) ? State.PAID : State.DECLINED;
   const isReturn = isReversal(payment);
   return {
-    id: payment.ID, state, amount: isReturn ? negative(payment.Amount) : payment.Amount, currency: payment.CurrencyID, tender: tenderName(payment.InputType),
-    time: formatMoment(payment.Date), number: payment.Invoice, description: payment.Description, payment, isReturn,
-    words: isReturn ? state === State.PAID && texts.list.givenBack : !isZero(payment.AmountRvs) && isZero(payment.AmountEff) && texts.list.returned,
+    id: payment.ID,
+    state,
+    amount: isReturn ? negative(payment.Amount) : payment.Amount,
+    currency: payment.CurrencyID,
+    tender: tenderName(payment.InputType),
+    time: formatMoment(payment.Date),
+    number: payment.Invoice,
+    description: payment.Description,
+    payment,
+    isReturn,
+    words: isReturn
+      ? state === State.PAID && texts.list.givenBack
+      : !isZero(payment.AmountRvs) && isZero(payment.AmountEff) && texts.list.returned,
     reason: state === State.DECLINED && payment.Result?.Message,
   };
 }
@@ -71,9 +96,10 @@ function fits(sale, { day, search }) {
 }
 
 // The service said at the payment whether it can be returned. Some payments can be returned only after their day.
-const mayReturn = ({ sale, payment, isReturn }) => (payment
-  ? !isReturn && canReturn(payment) && !isZero(payment.AmountEff)
-  : sale.state === State.PAID && !sale.isReturned && (sale.canReturn || serviceNow() - sale.takenAt > DAY_MS));
+const mayReturn = ({ sale, payment, isReturn }) =>
+  payment
+    ? !isReturn && canReturn(payment) && !isZero(payment.AmountEff)
+    : sale.state === State.PAID && !sale.isReturned && (sale.canReturn || serviceNow() - sale.takenAt > DAY_MS);
 
 function Return({ id, onClose, onChanged }) {
   const [payment, setPayment] = useState(null);
@@ -87,25 +113,43 @@ function Return({ id, onClose, onChanged }) {
       else say(answer ? texts.list.noReturn : texts.errors.noAnswer);
     });
   }, []);
-  useLayoutEffect(() => { sentence.current?.focus(); }, [said]);
+  useLayoutEffect(() => {
+    sentence.current?.focus();
+  }, [said]);
   const answered = async ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
     setPayment(null);
-    say(code === ErrorCode.OUTCOME_UNKNOWN ? texts.return.unknown(format(reversal.Amount, reversal.CurrencyID)) : code === 0 ? doneWords(reversal) : texts.return.declined(message));
+    say(
+      code === ErrorCode.OUTCOME_UNKNOWN
+        ? texts.return.unknown(format(reversal.Amount, reversal.CurrencyID))
+        : code === 0
+          ? doneWords(reversal)
+          : texts.return.declined(message),
+    );
     if (code === 0 && reversal.Amount === payment.AmountEff) change(id, { isReturned: true });
     const [changed] = (await load())?.Transactions ?? [];
     if (changed) onChanged(changed);
   };
-  const stale = () => { setPayment(null); say(texts.list.noReturn); };
+  const stale = () => {
+    setPayment(null);
+    say(texts.list.noReturn);
+  };
   if (said) return html`<p ref=${sentence} class="note" role="status" tabindex="-1">${said}</p>`;
-  return payment && html`<${ReturnDialog} payment=${payment} onClose=${onClose} onAnswered=${answered} onStale=${stale} />`;
+  return (
+    payment && html`<${ReturnDialog} payment=${payment} onClose=${onClose} onAnswered=${answered} onStale=${stale} />`
+  );
 }
 
 // The returns of a payment. One is known by its ID.
 function Returns({ payment }) {
   const { CountRvs: count, AmountRvs: amount } = payment;
-  const { data } = useLoaded(async () => (count > 1 ? returnsOf(payment) : [{ ID: payment.ReverseID, Amount: amount }]), `${count} ${amount}`);
-  return html`<ul class="returns">${(data ?? []).map((one) => html`<li key=${one.ID} class="line">
-    <span>${texts.return.done(format(one.Amount, payment.CurrencyID))}</span><${ReceiptOf} id=${one.ID} name=${texts.list.returnReceipt} /></li>`)}
+  const { data } = useLoaded(
+    async () => (count > 1 ? returnsOf(payment) : [{ ID: payment.ReverseID, Amount: amount }]),
+    `${count} ${amount}`,
+  );
+  return html`<ul class="returns">${(data ?? []).map(
+    (one) => html`<li key=${one.ID} class="line">
+    <span>${texts.return.done(format(one.Amount, payment.CurrencyID))}</span><${ReceiptOf} id=${one.ID} name=${texts.list.returnReceipt} /></li>`,
+  )}
     ${data?.length !== count && html`<li>${texts.return.done(format(amount, payment.CurrencyID))}</li>`}</ul>`;
 }
 
@@ -121,8 +165,11 @@ function Row({ row, isOnline, onChanged }) {
     ${row.reason && html`<p class="note bad">${isReturn ? texts.return.declined(row.reason) : `${row.reason} ${texts.explained[state]}`}</p>`}
     ${sale?.hasNoReceipt && html`<p class="note warn">${texts.noReceiptSent}</p>`}
     <div class="actions">
-      ${sale?.state === State.PARKED && html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
-        <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`}
+      ${
+        sale?.state === State.PARKED &&
+        html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
+        <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
+      }
       ${mayReturn(row) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
       ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
     </div>
@@ -134,13 +181,17 @@ function Row({ row, isOnline, onChanged }) {
 // The sales of this device that wait or are parked, and those that did so since this view began, newest first.
 function useQueued({ revision }) {
   const [held, hold] = useState([]);
-  useRead(async () => {
-    const queued = await leftSales();
-    const ids = new Set(queued.map((sale) => sale.id));
-    const gone = held.filter((sale) => !ids.has(sale.id));
-    const settled = await Promise.all(gone.map((sale) => (isQueued(sale) ? saleOf(sale.id) : sale)));
-    return [...queued, ...settled.filter(Boolean)].sort((one, other) => other.counter - one.counter);
-  }, hold, [revision]);
+  useRead(
+    async () => {
+      const queued = await leftSales();
+      const ids = new Set(queued.map((sale) => sale.id));
+      const gone = held.filter((sale) => !ids.has(sale.id));
+      const settled = await Promise.all(gone.map((sale) => (isQueued(sale) ? saleOf(sale.id) : sale)));
+      return [...queued, ...settled.filter(Boolean)].sort((one, other) => other.counter - one.counter);
+    },
+    hold,
+    [revision],
+  );
   return held;
 }
 
@@ -153,21 +204,41 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
   latest.current = wanted;
   const load = async (page) => {
     const period = { From: search ? addDays(day, 1 - SEARCHED_DAYS) : day, To: day };
-    const answer = isOnline && await ask("POST", "payment/listHistoryEx", { Period: period, ListBasicModel: { AccountID: agent, Page: page, ...(search && { Search: search }) } });
+    const answer =
+      isOnline &&
+      (await ask("POST", "payment/listHistoryEx", {
+        Period: period,
+        ListBasicModel: { AccountID: agent, Page: page, ...(search && { Search: search }) },
+      }));
     if (latest.current !== wanted) return;
     list((before) => {
       const payments = page > 1 ? before.payments : [];
       const known = new Set(payments.map((one) => one.ID)); // a sale of this moment moves the others to the next page
       const found = answer ? inOneList(answer).filter((one) => !known.has(one.ID)) : [];
-      return { asked, wanted, page, isLost: !answer, hasMore: answer && page < answer.TransactionsCounters.PageCount, payments: [...payments, ...found] };
+      return {
+        asked,
+        wanted,
+        page,
+        isLost: !answer,
+        hasMore: answer && page < answer.TransactionsCounters.PageCount,
+        payments: [...payments, ...found],
+      };
     });
   };
-  useLayoutEffect(() => { load(1); }, [wanted]);
-  const replace = (payment) => list((before) => {
-    if (before.asked !== asked) return before; // it is of another list
-    const isThere = before.payments.some((one) => one.ID === payment.ID);
-    return { ...before, payments: isThere ? before.payments.map((one) => (one.ID === payment.ID ? payment : one)) : [payment, ...before.payments] };
-  });
+  useLayoutEffect(() => {
+    load(1);
+  }, [wanted]);
+  const replace = (payment) =>
+    list((before) => {
+      if (before.asked !== asked) return before; // it is of another list
+      const isThere = before.payments.some((one) => one.ID === payment.ID);
+      return {
+        ...before,
+        payments: isThere
+          ? before.payments.map((one) => (one.ID === payment.ID ? payment : one))
+          : [payment, ...before.payments],
+      };
+    });
   return { ...listed, isLoading: listed.wanted !== wanted, load, replace };
 }
 
@@ -188,13 +259,18 @@ function Search({ query }) {
     sent.current = typed.trim();
     location.replace(address("sales", { ...parse(location.hash).query, search: sent.current })); // the day may be another by now
   };
-  useLayoutEffect(() => { if (asked !== sent.current) type(sent.current = asked); }, [asked]); // somebody went back
+  useLayoutEffect(() => {
+    if (asked !== sent.current) type((sent.current = asked));
+  }, [asked]); // somebody went back
   useLayoutEffect(() => {
     if (typed.trim() === asked) return undefined;
     const timer = setTimeout(find, TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed]);
-  return html`<form role="search" onSubmit=${(event) => { event.preventDefault(); find(); }}>
+  return html`<form role="search" onSubmit=${(event) => {
+    event.preventDefault();
+    find();
+  }}>
     <${Field} id="search" type="search" label=${texts.list.search} autocomplete="off" maxlength="256" value=${typed} onInput=${({ target }) => type(target.value)} />
   </form>`;
 }
@@ -208,11 +284,16 @@ export function Sales({ state, query }) {
   const isAlone = !state.isOnline || (listed.isLost && !listed.isLoading);
   const { kept, hasMore, more } = useKept(isAlone, state, wanted);
   const changed = new Set(listed.payments?.filter((one) => !isZero(one.AmountRvs)).map((one) => one.ID)); // newer than this device's
-  const onTop = queued.filter((sale) => !changed.has(sale.id) && ((isQueued(sale) && !wanted.search) || fits(sale, wanted)));
+  const onTop = queued.filter(
+    (sale) => !changed.has(sale.id) && ((isQueued(sale) && !wanted.search) || fits(sale, wanted)),
+  );
   const ids = new Set(onTop.map((sale) => sale.id));
   const others = isAlone ? (kept ?? []).map(ofDevice) : (listed.payments ?? []).map(ofService);
   const known = new Set([...others, ...onTop].map(({ id }) => id));
-  const rows = [...onTop.map(ofDevice), ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID)))];
+  const rows = [
+    ...onTop.map(ofDevice),
+    ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID))),
+  ];
   const isLoading = isAlone ? !kept : listed.isLoading;
   const next = isAlone ? hasMore && more : listed.hasMore && (() => listed.load(listed.page + 1));
   const showMore = () => {
@@ -221,8 +302,11 @@ export function Sales({ state, query }) {
   };
   return html`<section class="sales"><h1>${texts.sales}</h1>
     <div class="asked"><${DayField} view="sales" query=${query} day=${wanted.day} today=${today} /><${Search} query=${query} /></div>
-    ${isAlone && html`<div class="note warn" role="status"><p>${texts.list.alone}</p>
-      ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`}
+    ${
+      isAlone &&
+      html`<div class="note warn" role="status"><p>${texts.list.alone}</p>
+      ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`
+    }
     ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
     <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} isOnline=${state.isOnline} onChanged=${listed.replace} />`)}</ul>
     ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}

@@ -18,33 +18,44 @@ const FRESH_MS = 700;
 let entry = null; // "items" or "amount", which somebody chose
 
 // The keyboard: the keys of the pad, a search, a scanner, Enter and Escape.
-addEventListener("keydown", (event) => {
-  const isSelling = Boolean(document.querySelector(".counter"));
-  if (event.ctrlKey || event.metaKey || event.altKey || !(isSelling || document.querySelector(".sales, .day"))) return;
-  const { figures, result } = sale();
-  const scan = isSelling && listen(event, result ? "" : figures);
-  const isHeld = event.key === "Enter" && (event.repeat || isFresh(result));
-  if (scan || isHeld) event.preventDefault();
-  if (scan) scan();
-  else if (isHeld || document.querySelector("dialog")) return;
-  else if (event.key === "Escape") escape(event);
-  else if (!isInField(event) && isSelling) typed(event);
-}, { capture: true });
+addEventListener(
+  "keydown",
+  (event) => {
+    const isSelling = Boolean(document.querySelector(".counter"));
+    if (event.ctrlKey || event.metaKey || event.altKey || !(isSelling || document.querySelector(".sales, .day")))
+      return;
+    const { figures, result } = sale();
+    const scan = isSelling && listen(event, result ? "" : figures);
+    const isHeld = event.key === "Enter" && (event.repeat || isFresh(result));
+    if (scan || isHeld) event.preventDefault();
+    if (scan) scan();
+    else if (isHeld || document.querySelector("dialog")) return;
+    else if (event.key === "Escape") escape(event);
+    else if (!isInField(event) && isSelling) typed(event);
+  },
+  { capture: true },
+);
 
 // The result has just come: a second Enter would hide the change.
-const isFresh = (result) => Boolean(result) && (result.state === "busy" || performance.now() - result.shownAt < FRESH_MS);
+const isFresh = (result) =>
+  Boolean(result) && (result.state === "busy" || performance.now() - result.shownAt < FRESH_MS);
 
 // A double tap on a note or button that took the payment is no key of the next sale.
-addEventListener("click", (event) => {
-  if (event.detail > 1 && sale().result && event.target.closest?.(".entry")) event.stopPropagation();
-}, { capture: true });
+addEventListener(
+  "click",
+  (event) => {
+    if (event.detail > 1 && sale().result && event.target.closest?.(".entry")) event.stopPropagation();
+  },
+  { capture: true },
+);
 
 const isInField = ({ target }) => Boolean(target.closest?.("input, textarea, select"));
 
 // Escape is Back, and empties a search first.
 function escape({ target }) {
   const isSearch = target.type === "search" && target.value;
-  if (!isSearch && till().session && (document.querySelector(".payment") || !document.querySelector(".counter"))) goBack("sell");
+  if (!isSearch && till().session && (document.querySelector(".payment") || !document.querySelector(".counter")))
+    goBack("sell");
 }
 
 function typed(event) {
@@ -52,7 +63,8 @@ function typed(event) {
   const pad = document.querySelector(".keys");
   const search = document.getElementById("search");
   if (pad && KEYS.includes(key)) press(key);
-  else if (search && key.length === 1 && key !== " ") search.focus(); // the key goes there
+  else if (search && key.length === 1 && key !== " ")
+    search.focus(); // the key goes there
   else if (key === "Enter" && !event.target.closest?.("button, a")) payByFirst();
 }
 
@@ -63,7 +75,8 @@ function payByFirst() {
 
 function Pad({ state, sale: shown, currency, digits, isSum }) {
   const amount = html`<${Money} amount=${decimal(Number(shown.figures || "0"), digits)} currency=${currency} testid="amount" />`;
-  const due = isSum && !isEmpty(shown) ? { "data-testid": "due", "data-amount": decimal(Number(shown.figures), digits) } : {};
+  const due =
+    isSum && !isEmpty(shown) ? { "data-testid": "due", "data-amount": decimal(Number(shown.figures), digits) } : {};
   return html`<section class="pad" aria-label=${texts.amount}>
     ${!shown.result && html`<h1 class="sum" aria-live="polite" ...${due}>${amount}</h1>`}
     <div class="keys" role="group" aria-label=${texts.pad} onMouseDown=${hold}>
@@ -74,7 +87,8 @@ function Pad({ state, sale: shown, currency, digits, isSum }) {
 
 // Goods or an amount, with the tabs between them where the shop has a price list.
 function Entry({ view, ...props }) {
-  const tab = (name) => html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
+  const tab = (name) =>
+    html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
   return html`<div class="entry">
     ${props.items.length > 0 && html`<nav class="tabs" aria-label=${texts.entry}>${tab("items")}${tab("amount")}</nav>`}
     ${view === "items" ? html`<${Items} ...${props} />` : html`<${Pad} ...${props} />`}
@@ -102,7 +116,8 @@ export function Sell({ state, route }) {
   const { currency, digits } = currencyOf(state);
   const isPaying = mayPay(shown, route);
   useLayoutEffect(leavePayment);
-  if (state.session.me.IsSystemUser) return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
+  if (state.session.me.IsSystemUser)
+    return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
   if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
 
   const items = itemsOf(state);

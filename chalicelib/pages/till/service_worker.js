@@ -43,7 +43,9 @@ async function inCache(address) {
 // A cache that is broken or does not answer keeps nobody from the page: then the network serves.
 async function served(address, request) {
   const stored = inCache(address);
-  const late = new Promise((resolve) => { setTimeout(resolve, PATIENCE_MS); });
+  const late = new Promise((resolve) => {
+    setTimeout(resolve, PATIENCE_MS);
+  });
   const found = await Promise.race([stored, late]);
   if (found) return found;
   try {
@@ -62,5 +64,6 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const address = request.url.split(/[?#]/)[0];
   if (request.method !== "GET") return;
-  if (request.mode === "navigate" ? address === PAGE : addresses.includes(address)) event.respondWith(served(address, request));
+  if (request.mode === "navigate" ? address === PAGE : addresses.includes(address))
+    event.respondWith(served(address, request));
 });

@@ -47,6 +47,9 @@ function Pad({ picture, onDrawn }) {
     onDrawn(canvas.current.toDataURL("image/png").split(",")[1]);
   };
   return html`<div class="signature"><p class="line"><span class="name">${texts.signature}</span>
-      <button type="button" class="quiet" onClick=${() => { clear(); onDrawn(null); }}>${texts.clear}</button></p>
+      <button type="button" class="quiet" onClick=${() => {
+        clear();
+        onDrawn(null);
+      }}>${texts.clear}</button></p>
     <canvas ref=${canvas} ...${SIZE} role="img" aria-label=${texts.signature} onPointerDown=${begin} onPointerMove=${draw} onPointerUp=${end} onPointerCancel=${end}></canvas></div>`;
 }

@@ -10,14 +10,17 @@ const PATIENCE_MS = 10_000; // for the browser to open the database, or to end a
 const REFUSED = "payments.till.refused"; // in localStorage: the database itself may be at fault
 const MAX_REFUSED = 1_000; // IDs, the newest
 
-const ended = (request) => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result);
-  request.onerror = () => reject(request.error);
-});
+const ended = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
 
 function inTime(promise) {
   let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("The storage does not answer.")), PATIENCE_MS); });
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error("The storage does not answer.")), PATIENCE_MS);
+  });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
@@ -46,9 +49,14 @@ export class Store {
       if (known) return known;
       const device = await ended(facts.get("device"));
       const counter = device.counter + 1;
-      const taken = sale({ device: device.prefix, counter, number: `${device.prefix}-${String(counter).padStart(6, "0")}` });
+      const taken = sale({
+        device: device.prefix,
+        counter,
+        number: `${device.prefix}-${String(counter).padStart(6, "0")}`,
+      });
       facts.put({ ...device, counter }, "device");
-      if (this.#basket && this.#basket.key === taken.draft.key) { // this attempt's: a commit may be late
+      if (this.#basket && this.#basket.key === taken.draft.key) {
+        // this attempt's: a commit may be late
         this.#basket = { ...this.#basket, id };
         facts.put(this.#basket, "basket");
       }
@@ -70,7 +78,9 @@ export class Store {
   }
 
   remove(id) {
-    return this.#write(({ sales }) => { sales.delete(id); });
+    return this.#write(({ sales }) => {
+      sales.delete(id);
+    });
   }
 
   // Remember that a sale was refused, and delete it. A commit may be late: then the sale is hidden, and deleted again.
@@ -79,14 +89,18 @@ export class Store {
     this.#refused = new Set(ids);
     try {
       localStorage.setItem(REFUSED, JSON.stringify(ids));
-    } catch { /* this page remembers it */ }
+    } catch {
+      /* this page remembers it */
+    }
     this.#removeLater([id]);
   }
 
   #allRefused() {
     try {
       for (const id of JSON.parse(localStorage.getItem(REFUSED)) ?? []) this.#refused.add(id);
-    } catch { /* it has none, or another text */ }
+    } catch {
+      /* it has none, or another text */
+    }
     return this.#refused;
   }
 
@@ -115,17 +129,22 @@ export class Store {
 
   // The newest sales of an agent for which `fits` returns true.
   async newest(agent, count, fits = () => true) {
-    return this.#withoutRefused(await this.#read(({ sales }) => new Promise((resolve, reject) => {
-      const found = [];
-      const cursor = sales.index("counter").openCursor(null, "prev");
-      cursor.onerror = () => reject(cursor.error);
-      cursor.onsuccess = () => {
-        const { result } = cursor;
-        if (!result || found.length === count) return resolve(found);
-        if (result.value.agent === agent && fits(result.value)) found.push(result.value);
-        return result.continue();
-      };
-    })));
+    return this.#withoutRefused(
+      await this.#read(
+        ({ sales }) =>
+          new Promise((resolve, reject) => {
+            const found = [];
+            const cursor = sales.index("counter").openCursor(null, "prev");
+            cursor.onerror = () => reject(cursor.error);
+            cursor.onsuccess = () => {
+              const { result } = cursor;
+              if (!result || found.length === count) return resolve(found);
+              if (result.value.agent === agent && fits(result.value)) found.push(result.value);
+              return result.continue();
+            };
+          }),
+      ),
+    );
   }
 
   // Delete the sales that the service answered long ago.
@@ -186,13 +205,15 @@ export class Store {
 
   // Open the database, once for all that wait for it.
   async #opened() {
-    this.#opening ??= this.#open().finally(() => { this.#opening = null; });
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = null;
+    });
     this.#database = await this.#opening;
     return this.#database;
   }
 
   async #once(mode, work, durability) {
-    const database = this.#database ?? await this.#opened();
+    const database = this.#database ?? (await this.#opened());
     const transaction = database.transaction([SALES, FACTS], mode, { durability });
     const completed = new Promise((resolve, reject) => {
       transaction.oncomplete = resolve;
@@ -200,11 +221,17 @@ export class Store {
     });
     completed.catch(() => {}); // the work's own error comes first
     try {
-      const result = await inTime(work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }, transaction));
+      const result = await inTime(
+        work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }, transaction),
+      );
       await inTime(completed);
       return result;
     } catch (error) {
-      try { transaction.abort(); } catch { /* it is over already, or its commit began */ }
+      try {
+        transaction.abort();
+      } catch {
+        /* it is over already, or its commit began */
+      }
       throw error;
     }
   }

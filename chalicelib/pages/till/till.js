@@ -39,8 +39,14 @@ export function useTill() {
 
 export const queue = new Queue({
   store,
-  send: (request, session, seconds) => asked("POST", "payment/submit", { body: request, token: session.token, seconds }),
-  facts: () => ({ session: state.session, features: state.features, offset: state.offset, isPersistent: state.isPersistent }),
+  send: (request, session, seconds) =>
+    asked("POST", "payment/submit", { body: request, token: session.token, seconds }),
+  facts: () => ({
+    session: state.session,
+    features: state.features,
+    offset: state.offset,
+    isPersistent: state.isPersistent,
+  }),
   onChange: () => countSoon(),
 });
 
@@ -68,7 +74,18 @@ function noteClock(date) {
   store.remember({ offset }).catch(broke);
 }
 
-const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, country: undefined, listCurrency: undefined, askedAt: undefined, refreshedAt: undefined };
+const NOBODY = {
+  session: undefined,
+  agent: undefined,
+  features: undefined,
+  options: undefined,
+  currency: undefined,
+  digits: undefined,
+  country: undefined,
+  listCurrency: undefined,
+  askedAt: undefined,
+  refreshedAt: undefined,
+};
 const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted. It has no answer after the agent has left.
@@ -84,7 +101,7 @@ async function call(method, path, body, session = state.session) {
 // The body of a successful answer, or null.
 export async function ask(...request) {
   const { status, body } = await call(...request);
-  return status === 200 ? body ?? null : null;
+  return status === 200 ? (body ?? null) : null;
 }
 
 let [counting, countedAt, isCounted] = [null, -Infinity, true];
@@ -95,7 +112,7 @@ function countSoon() {
 
 async function count() {
   counting = null;
-  const at = countedAt = performance.now();
+  const at = (countedAt = performance.now());
   try {
     const sales = await store.queue();
     if (at !== countedAt) return; // a later one knows more
@@ -141,7 +158,7 @@ function use(session) {
 // The browser promises to keep the data of a page that is installed, where it grants that.
 async function askForStorage() {
   const isInstalled = matchMedia("(display-mode: standalone)").matches || navigator.standalone === true;
-  const isGranted = await navigator.storage?.persist?.().catch(() => false) ?? false;
+  const isGranted = (await navigator.storage?.persist?.().catch(() => false)) ?? false;
   set({ isPersistent: isInstalled && isGranted });
 }
 
@@ -157,7 +174,9 @@ function look() {
 const isRecent = (instant) => Math.abs(Date.now() - instant) < ACCOUNT_MS;
 
 function probe() {
-  probing ??= asked("GET", "health", { seconds: PROBE_MS.offline / 1000 }).finally(() => { probing = null; });
+  probing ??= asked("GET", "health", { seconds: PROBE_MS.offline / 1000 }).finally(() => {
+    probing = null;
+  });
 }
 
 function tick() {
@@ -168,14 +187,17 @@ function tick() {
 }
 
 // The currency that payment/submit takes, with its decimals: both are the service's, never the browser's.
-export const currencyOf = ({ currency, digits, session: { me } }) => (digits === undefined ? { currency: me.CurrencyID, digits: me.CurrencyDigits } : { currency, digits });
+export const currencyOf = ({ currency, digits, session: { me } }) =>
+  digits === undefined ? { currency: me.CurrencyID, digits: me.CurrencyDigits } : { currency, digits };
 
 let refreshing = {};
 
 // Request the account of the agent, once at a time.
 function refresh() {
   const { session } = state;
-  const ended = () => { if (refreshing.session === session) refreshing = {}; };
+  const ended = () => {
+    if (refreshing.session === session) refreshing = {};
+  };
   if (refreshing.session !== session) refreshing = { session, read: readAccount(session).finally(ended) };
   return refreshing.read;
 }
@@ -184,17 +206,27 @@ function refresh() {
 async function readAccount(session) {
   const { agent } = session;
   const told = await ask("GET", "user/me", undefined, session);
-  const known = told && await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`, undefined, session);
+  const known = told && (await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`, undefined, session));
   if (!known) return;
   const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings;
   const { CountryID: country, CurrencyID: listCurrency } = known.Pos; // and nothing else of the agent
   await readPrices(told.Data.ClientID, session);
   const { options, askedAt } = state;
   const { CurrencyID: currency, CurrencyDigits: digits } = told.Data;
-  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits, country, listCurrency };
+  const account = {
+    agent,
+    features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective },
+    options,
+    askedAt,
+    currency,
+    digits,
+    country,
+    listCurrency,
+  };
   if (!isRecent(askedAt)) {
     const { status, body } = await call("GET", "payment/AuthAccount", undefined, session);
-    if (status === 200 && body) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
+    if (status === 200 && body)
+      Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
     if (status === 429) Object.assign(account, { options: undefined, askedAt: Date.now() });
   }
   if (state.session?.agent !== agent) return;
@@ -218,13 +250,22 @@ let changing = null; // a sign-in or a sign-out that is being stored
 
 // Do it after the one before. Meanwhile nothing is sold, so that no sale of one agent meets the session of another.
 function alone(work) {
-  const mine = Promise.resolve(changing).catch(() => {}).then(work).finally(() => { if (changing === mine) changing = null; });
+  const mine = Promise.resolve(changing)
+    .catch(() => {})
+    .then(work)
+    .finally(() => {
+      if (changing === mine) changing = null;
+    });
   changing = mine;
   return mine;
 }
 
 // Store a session, or after a failure the one before: the commit may be late.
-const replaced = (facts) => store.remember(facts).catch((error) => { store.remember({ session: state.session }).catch(broke); throw error; });
+const replaced = (facts) =>
+  store.remember(facts).catch((error) => {
+    store.remember({ session: state.session }).catch(broke);
+    throw error;
+  });
 
 // Somebody is signed in, and stays.
 export const mayAct = () => Boolean(state.session) && !changing;
@@ -232,7 +273,9 @@ export const mayAct = () => Boolean(state.session) && !changing;
 // Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother, mayClear} for another agent
 // while sales of the first one wait. An administrator of the same merchant may export and delete these.
 export async function signIn(email, password) {
-  const { status, body: answer } = await asked("POST", "user/login/session", { body: { Email: email, Password: password, Remember: true } });
+  const { status, body: answer } = await asked("POST", "user/login/session", {
+    body: { Email: email, Password: password, Remember: true },
+  });
   if (status !== 200 || !answer) return { status, body: answer };
   const token = answer.Data.SessionID;
   const { body: told } = await asked("GET", "user/me", { token });
@@ -258,7 +301,11 @@ async function enter(me, token) {
   const session = { token, me, agent: me.AgentID, gmt: me.GMT };
   const { device, account } = await store.facts();
   // The device is stored once: a sale of this moment may raise its counter.
-  await replaced({ session, ...(isAnother && { basket: undefined }), ...(!device && { device: { prefix: drawn(), counter: 0 } }) });
+  await replaced({
+    session,
+    ...(isAnother && { basket: undefined }),
+    ...(!device && { device: { prefix: drawn(), counter: 0 } }),
+  });
   if (isAnother) end(); // the unfinished returns belong to the agent before
   if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
   use(session);
@@ -268,22 +315,27 @@ async function enter(me, token) {
   return undefined;
 }
 
-const drawn = () => Array.from(crypto.getRandomValues(new Uint8Array(PREFIX_LENGTH)), (one) => PREFIX_LETTERS[one % PREFIX_LETTERS.length]).join("");
+const drawn = () =>
+  Array.from(
+    crypto.getRandomValues(new Uint8Array(PREFIX_LENGTH)),
+    (one) => PREFIX_LETTERS[one % PREFIX_LETTERS.length],
+  ).join("");
 
 // Sign out, unless a sale waits or is parked: it can be sent only by this agent. Return whether it was done.
-export const signOut = () => alone(async () => {
-  if (!state.session) return true;
-  if (queue.isSelling || (await store.queue()).length) {
-    await count();
-    return false;
-  }
-  const { token } = state.session;
-  await replaced({ session: undefined, basket: undefined });
-  set({ ...NOBODY, problem: null });
-  end();
-  asked("POST", "user/logout/session", { body: {}, token });
-  return true;
-});
+export const signOut = () =>
+  alone(async () => {
+    if (!state.session) return true;
+    if (queue.isSelling || (await store.queue()).length) {
+      await count();
+      return false;
+    }
+    const { token } = state.session;
+    await replaced({ session: undefined, basket: undefined });
+    set({ ...NOBODY, problem: null });
+    end();
+    asked("POST", "user/logout/session", { body: {}, token });
+    return true;
+  });
 
 // The sales that wait or are parked. They keep another agent from signing in.
 export const leftSales = () => store.queue();

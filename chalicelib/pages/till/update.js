@@ -18,7 +18,10 @@ export async function keepUpToDate(isIdle) {
     mayReload = true;
   });
   try {
-    registration = await serviceWorker.register(policy?.createScriptURL("") ?? ADDRESS, { scope: new URL("till", document.baseURI).pathname, updateViaCache: "none" });
+    registration = await serviceWorker.register(policy?.createScriptURL("") ?? ADDRESS, {
+      scope: new URL("till", document.baseURI).pathname,
+      updateViaCache: "none",
+    });
   } catch {
     return; // without connection, or where the browser forbids workers: the page works, and opens only with a connection
   }
