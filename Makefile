@@ -12,6 +12,7 @@ VENV := .venv/.stamp
 UV := .engines/uv/bin/uv
 LOCKER := .engines/uv/.stamp
 NODE_TOOLS := .engines/.stamp-node
+BIOME := .engines/node_modules/.bin/biome
 PYTHON_TOOLS := .engines/tools/.stamp
 RUNTIME := $(shell sed -n 's/^RUNTIME = "\([0-9.]*\)".*/\1/p' infra/stack/runtime.py)
 LAMBDA := .engines/lambda-$(RUNTIME)/.stamp-$(LAMBDA_CLIENT)
@@ -32,11 +33,13 @@ test: $(VENV)  ## run the quick tests, which need Python alone. ARGS="-k name" r
 check: lint test $(NODE_TOOLS) $(PYTHON_TOOLS) $(LAMBDA)  ## run all checks and tests, as .ci/run does. RELEASE=1 adds every engine, libraries and tools
 	@$(if $(RELEASE),ENGINES=all) $(BIN)/pytest $(PARALLEL) --slow $(if $(RELEASE),-m "") $(ARGS)
 
-lint: $(VENV)  ## check format, lint and types
+lint: $(VENV) $(NODE_TOOLS)  ## check format, lint and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+	@if [ -x $(BIOME) ]; then $(BIOME) ci --error-on-warnings; else echo "The pages are not linted: biome needs npm." && [ "$$CI" != true ]; fi
 
-format: $(VENV)  ## format the code and fix lint where possible
+format: $(VENV) $(NODE_TOOLS)  ## format the code and fix lint where possible
 	@$(BIN)/ruff check --fix --exit-zero --quiet . && $(BIN)/ruff format --quiet .
+	@[ ! -x $(BIOME) ] || $(BIOME) check --write --log-level=warn || true
 
 reference: $(VENV)  ## write the OpenAPI document, docs/errors.md and the other generated files
 	@$(BIN)/python -m infra.reference

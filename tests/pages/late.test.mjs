@@ -171,7 +171,7 @@ const submit = (tab) =>
   );
 const among = (place, label) => (tab) =>
   tab.click(tab.all(`${place} button, ${place} a`).find((one) => one.label.startsWith(label)));
-const escape = (tab) => tab.fire(tab.all("dialog").at(-1), "cancel");
+const pressEscape = (tab) => tab.fire(tab.all("dialog").at(-1), "cancel");
 const offline = (tab) => {
   tab.isOffline = true;
   tab.fire(tab.document.root, "offline");
@@ -371,8 +371,8 @@ const CASES = {
       {
         open: at("#/tills"),
         way: [among("[data-id='3']", name), ...typed],
-        steps: [send, escape, among("[data-id='7']", "New secret key")],
-        like: [null, escape, among("[data-id='7']", "New secret key")],
+        steps: [send, pressEscape, among("[data-id='7']", "New secret key")],
+        like: [null, pressEscape, among("[data-id='7']", "New secret key")],
       },
     ]),
   ),
@@ -385,8 +385,8 @@ const CASES = {
       {
         open: at("#/webhooks"),
         way: [among(".webhook", name)],
-        steps: [send, escape, among(".webhook", "New secret")],
-        like: [null, escape, among(".webhook", "New secret")],
+        steps: [send, pressEscape, among(".webhook", "New secret")],
+        like: [null, pressEscape, among(".webhook", "New secret")],
       },
     ]),
   ),

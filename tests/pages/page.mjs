@@ -410,7 +410,7 @@ class WholeService extends Service {
   isSilent = false; // says nothing about an agent but who it is
   #tokens = 0;
 
-  handle(method, path, body, token, fault) {
+  handle(path, body, token, fault) {
     const agent = this.tokens.get(token);
     const [place] = path.split("?");
     if (place === "health") return { status: 200, body: { ErrorCode: 0 } };
@@ -538,7 +538,7 @@ export class Phone {
     return this.life;
   }
 
-  async send(life, method, path, options) {
+  async send(life, path, options) {
     const isSale = path === "payment/submit";
     const fault = isSale ? this.faults.shift() : undefined;
     const { signal } = options;
@@ -550,7 +550,6 @@ export class Phone {
     if (fault === "lost request") return aborted;
     const token = options.headers.Authorization?.replace("Session ", "");
     const { status, body, retryAfter } = this.service.handle(
-      method,
       path,
       options.body && JSON.parse(options.body),
       token,
@@ -590,7 +589,6 @@ class Life {
   constructor(phone) {
     this.phone = phone;
     const { clock } = phone;
-    const owner = this;
     const listen = (name, act) => {
       this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), act]);
     };
@@ -606,10 +604,10 @@ class Life {
       navigator: {
         onLine: true,
         languages: ["en"],
-        permissions: { query: async () => ({ state: owner.locates ? "granted" : "denied" }) },
+        permissions: { query: async () => ({ state: this.locates ? "granted" : "denied" }) },
         geolocation: {
           getCurrentPosition: (found) =>
-            clock.set(() => found({ coords: { latitude: -34, longitude: 18 } }), owner.locates, { owner }),
+            clock.set(() => found({ coords: { latitude: -34, longitude: 18 } }), this.locates, { owner: this }),
         },
       },
       document: shown,
@@ -621,13 +619,13 @@ class Life {
       scrollTo() {},
       scrollY: 0,
       fetch: (url, options) =>
-        owner.isOver ? new Promise(() => {}) : phone.send(owner, options.method, url.href.split("api/v1/")[1], options),
+        this.isOver ? new Promise(() => {}) : phone.send(this, url.href.split("api/v1/")[1], options),
       crypto: { randomUUID: () => phone.drawn(), getRandomValues: (bytes) => bytes.fill(7) },
-      localStorage: storageOf(phone.local, owner),
-      sessionStorage: storageOf(phone.session, owner),
-      ...timeOf(clock, owner),
+      localStorage: storageOf(phone.local, this),
+      sessionStorage: storageOf(phone.session, this),
+      ...timeOf(clock, this),
       AbortController: Patience,
-      globalThis: { indexedDB: phone.storage.of(owner) },
+      globalThis: { indexedDB: phone.storage.of(this) },
     };
     const hooks = {
       useState: (value) => [value, this.#show],

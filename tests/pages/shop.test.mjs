@@ -4,7 +4,6 @@ import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";
 import {
   CASHIER,
   ITEM,
-  OWNER,
   OWNERS_TILL,
   PAYMENT,
   SUPPORT,

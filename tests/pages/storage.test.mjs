@@ -1,7 +1,7 @@
 // What stays in the storages of a device: after a sign-out, and when somebody else signs in.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
-import { CASHIER, OWNER, PAYMENT, SUPPORT, Shop, aSale, aShop, aTill } from "./pages.mjs";
+import { CASHIER, OWNER, SUPPORT, Shop, aSale, aShop, aTill } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const LOST = { status: 500, ErrorCode: 901 };

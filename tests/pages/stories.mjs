@@ -210,7 +210,7 @@ const SMALL = /^(at |focus |[+-]\d+ |fact basket: )/; // what has no line of its
 // What follows from each step of somebody at a page: a line for each step that sends or stores something.
 export async function tell(tab, steps) {
   const lines = [];
-  let words = [];
+  const words = [];
   let last = { stored: {}, parts: {}, sent: 0, left: 0 };
   const look = async () => {
     const { document, sent, left, entries } = tab;

@@ -19,7 +19,6 @@ import {
   aSale,
   aShop,
   aTill,
-  kindOf,
   listed,
 } from "./pages.mjs";
 import { test } from "./runner.mjs";
@@ -86,7 +85,7 @@ const key = (...keys) => [
     }
   },
 ];
-const escape = ["presses Escape in the dialog", (tab) => tab.fire(tab.all("dialog").at(-1), "cancel")];
+const pressEscape = ["presses Escape in the dialog", (tab) => tab.fire(tab.all("dialog").at(-1), "cancel")];
 const enter = ["presses Enter in the search", (tab) => tab.submit(tab.all("[type=search]")[0].closest("form"))];
 const scan = (text, gap = 10) => [
   `scans ${text}, a key in ${gap} ms`,
@@ -530,34 +529,34 @@ story(
   "Return…",
   late("payment/reverse"),
   submit,
-  escape,
+  pressEscape,
   comes("payment/reverse"),
   "Return…",
-  escape,
+  pressEscape,
   "#/webhooks",
   "New webhook",
   { url: "https://shop.example/b" },
   late("merchant/webhook/create"),
   submit,
-  escape,
+  pressEscape,
   comes("merchant/webhook/create"),
-  escape,
+  pressEscape,
   "#/tills",
   among("[data-id='3']", "New secret key"),
   late("merchant/pos/ID/update"),
   "Make a new key",
-  escape,
+  pressEscape,
   comes("merchant/pos/ID/update"),
-  escape,
+  pressEscape,
   "New till",
   { Name: "Ben", Email: "ben@example.com", Phone: "0829876543", Password: "12345678" },
   late("merchant/pos/create"),
   submit,
-  escape,
+  pressEscape,
   comes("merchant/pos/create"),
-  escape,
+  pressEscape,
   among("[data-id='3']", "Block"),
-  escape,
+  pressEscape,
 );
 story(
   "Exports",

@@ -38,7 +38,7 @@ function Numbers({ rows, numbers }) {
   </section>`;
 }
 
-function OfCurrency({ rows, taxes, currency, day }) {
+function OfCurrency({ rows, taxes, currency }) {
   const held = of(rows, currency);
   const sums = total(held, currency);
   const names = texts.report;
@@ -84,7 +84,7 @@ function Report({ day, report: { rows, taxes, numbers, count, drawers } }) {
     <dl class="sums">
       <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
     </dl>
-    ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} currency=${currency} day=${day} />`)}
+    ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} currency=${currency} />`)}
     <${Drawers} drawers=${drawers} />
     ${numbers.length > 0 && html`<${Numbers} rows=${rows} numbers=${numbers} />`}
     <${Made} last=${day} />

@@ -66,7 +66,7 @@ function headProblem(head, { line, cells }) {
 }
 
 // A cell as the value of a field, or {code} of its problem.
-function valueOf(field, cell, { mark, taxes, digits }) {
+function cellValueOf(field, cell, { mark, taxes, digits }) {
   const text =
     field === "Price" || field === "Barcode" || field === "TaxCode" || field === "Active"
       ? cell.trim()
@@ -88,7 +88,7 @@ const isWrong = (value) => value !== null && typeof value === "object";
 // An item of a record. A field without a column stays as it is in the list.
 function itemOf({ line, cells }, head, before, options) {
   if (cells.length !== head.length) return { problems: [{ line, code: "cells" }] };
-  const values = head.map((field, number) => [field, valueOf(field, cells[number], options)]);
+  const values = head.map((field, number) => [field, cellValueOf(field, cells[number], options)]);
   const item = Object.fromEntries(values);
   const old = before.get(item.Code);
   const problems = values.filter(([, value]) => isWrong(value)).map(([column, { code }]) => ({ line, column, code }));

@@ -8,7 +8,7 @@ import { html } from "../kit/view.js";
 
 const MOST_PROBLEMS = 50;
 
-function valueOf(field, value) {
+function wordsOf(field, value) {
   if (field === "Price") return priceOf(value);
   if (field === "Rate") return rateOf(value);
   if (field === "Active") return value ? texts.prices.yes : texts.prices.no;
@@ -27,7 +27,7 @@ function Changes({ of: { added, changed, gone } }) {
       names.changed,
       changed,
       ({ one, changes }) => html`<li><b>${nameOf(one)}</b> <small>${one.Code}</small>
-      ${changes.map(({ field, from, to }) => html`<p>${names.fromTo(names.fields[field], valueOf(field, from), valueOf(field, to))}</p>`)}</li>`,
+      ${changes.map(({ field, from, to }) => html`<p>${names.fromTo(names.fields[field], wordsOf(field, from), wordsOf(field, to))}</p>`)}</li>`,
     )}
     ${list(names.gone, gone, entry)}`;
 }

@@ -29,7 +29,7 @@ export const af = {
     blocked: {
       [ErrorCode.AGENT_BLOCKED]: (name) =>
         `Jou aanmelding (${name}) is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
-      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) =>
+      [ErrorCode.MERCHANT_BLOCKED]: (_, shop) =>
         `Die winkel (${shop}) is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.`,
       [ErrorCode.ROLE_MAY_NOT]: (name) =>
         `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,

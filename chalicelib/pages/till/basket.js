@@ -98,11 +98,10 @@ export function soldLines(basket, words) {
   }
   const off = discountOf(goodsOf(basket), basket.off);
   const parts = [...byTaxes.values()].filter((one) => one.net);
-  if (off)
-    shares(
-      off,
-      parts.map((one) => one.net),
-    ).forEach((minor, place) => minor && sold.push(aDiscount(words.discount, minor, parts[place].taxes)));
+  const nets = parts.map((one) => one.net);
+  for (const [place, minor] of off ? shares(off, nets).entries() : []) {
+    if (minor) sold.push(aDiscount(words.discount, minor, parts[place].taxes));
+  }
   return sold;
 }
 

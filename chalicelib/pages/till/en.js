@@ -26,7 +26,7 @@ export const en = {
     blocked: {
       [ErrorCode.AGENT_BLOCKED]: (name) =>
         `Your login (${name}) is blocked. Ask an administrator of the shop. Sales stay on this device until then.`,
-      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) =>
+      [ErrorCode.MERCHANT_BLOCKED]: (_, shop) =>
         `The shop (${shop}) is blocked. Ask the support of this service. Sales stay on this device until then.`,
       [ErrorCode.ROLE_MAY_NOT]: (name) =>
         `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,

@@ -30,7 +30,7 @@ addEventListener(
     if (scan || isHeld) event.preventDefault();
     if (scan) scan();
     else if (isHeld || document.querySelector("dialog")) return;
-    else if (event.key === "Escape") escape(event);
+    else if (event.key === "Escape") leave(event);
     else if (!isInField(event) && isSelling) typed(event);
   },
   { capture: true },
@@ -52,7 +52,7 @@ addEventListener(
 const isInField = ({ target }) => Boolean(target.closest?.("input, textarea, select"));
 
 // Escape is Back, and empties a search first.
-function escape({ target }) {
+function leave({ target }) {
   const isSearch = target.type === "search" && target.value;
   if (!isSearch && till().session && (document.querySelector(".payment") || !document.querySelector(".counter")))
     goBack("sell");
@@ -73,7 +73,7 @@ function payByFirst() {
   if (first && !sale().result && sumOf(sale()) > 0 && !document.querySelector(".payment")) payBy(first);
 }
 
-function Pad({ state, sale: shown, currency, digits, isSum }) {
+function Pad({ sale: shown, currency, digits, isSum }) {
   const amount = html`<${Money} amount=${decimal(Number(shown.figures || "0"), digits)} currency=${currency} testid="amount" />`;
   const due =
     isSum && !isEmpty(shown) ? { "data-testid": "due", "data-amount": decimal(Number(shown.figures), digits) } : {};

@@ -107,7 +107,7 @@ export async function ask(...request) {
 let [counting, countedAt, isCounted] = [null, -Infinity, true];
 
 function countSoon() {
-  counting ??= setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
+  if (!counting) counting = setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
 }
 
 async function count() {
@@ -174,7 +174,8 @@ function look() {
 const isRecent = (instant) => Math.abs(Date.now() - instant) < ACCOUNT_MS;
 
 function probe() {
-  probing ??= asked("GET", "health", { seconds: PROBE_MS.offline / 1000 }).finally(() => {
+  if (probing) return;
+  probing = asked("GET", "health", { seconds: PROBE_MS.offline / 1000 }).finally(() => {
     probing = null;
   });
 }
