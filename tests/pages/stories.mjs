@@ -1,38 +1,13 @@
 // A story: what a person does at a page, and what follows from each step: the requests, the address, the focus, the changed
 // values in the storages of the device, and how many parts of each kind came and went. A sentence of the page has the name of
 // its words. What else the parts say, other tests tell.
-const PARTS = new Set([
-  "h1",
-  "h2",
-  "h3",
-  "button",
-  "a",
-  "input",
-  "select",
-  "option",
-  "textarea",
-  "dialog",
-  "li",
-  "tr",
-  "dt",
-  "p",
-  "small",
-  "rect",
-]);
-const LOOKS = ["good", "warn", "bad", "none", "minus", "danger", "main", "wide", "total", "more"]; // classes that say something
-const STATES = [
-  "disabled",
-  "hidden",
-  "readonly",
-  "required",
-  "open",
-  "aria-current",
-  "aria-pressed",
-  "aria-expanded",
-  "aria-busy",
-  "aria-invalid",
-  "aria-describedby",
-];
+const setOf = (text) => new Set(text.split(" "));
+const PARTS = setOf("h1 h2 h3 button a input select option textarea dialog li tr dt p small rect");
+const LOOKS = setOf("good warn bad none minus danger main wide total more"); // classes that say something
+const STATES = setOf(
+  "disabled hidden readonly required open aria-current aria-pressed aria-expanded aria-busy aria-invalid aria-describedby",
+);
+const LIMITS = setOf("type inputmode min max maxlength");
 const AGENTS = [3, 4]; // of the sales
 
 const clean = (text) => text.replace(/\s+/g, " ").trim();
@@ -56,15 +31,15 @@ function partsOf({ document, page, load }) {
   };
   for (const element of document.body.querySelectorAll("*")) {
     if (PARTS.has(element.localName)) count(element.localName);
-    if (element.localName === "input")
-      for (const name of ["type", "inputmode", "min", "max", "maxlength"])
-        if (element.getAttribute(name)) count(`${name}=${element.getAttribute(name)}`);
-    for (const name of (element.getAttribute("class") ?? "").split(" ")) if (LOOKS.includes(name)) count(`.${name}`);
+    for (const { name, value } of element.attributes) {
+      if (element.localName === "input" && LIMITS.has(name) && value) count(`${name}=${value}`);
+      if (name === "class") for (const look of value.split(" ")) if (LOOKS.has(look)) count(`.${look}`);
+      if (STATES.has(name) && value !== "false") count(name);
+    }
     const says =
       (["p", "small"].includes(element.localName) || element.getAttribute("role") === "alert") &&
       namesOf.get(texts).get(clean(element.textContent));
     if (says) count(`"${says}"`);
-    for (const name of STATES) if (![null, "false"].includes(element.getAttribute(name))) count(name);
     if (element.checked) count("checked");
     if (element.selected && element.index) count("selected"); // not the first option
   }
@@ -150,35 +125,30 @@ const requestOf = ({ method, path, key, token, body }) =>
     .filter(Boolean)
     .join(" ");
 
-const REFERENCES = ["for", "aria-describedby", "aria-labelledby", "aria-controls"];
+const REFERENCES = setOf("for aria-describedby aria-labelledby aria-controls");
 
 const VIEWS =
   /^#(\/(today|days|week|day-report|payments|tills|price-list|webhooks|merchant|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
 
 // What no page may have: a reference to a part or a view that is not there, and a value that is none.
-function faultsOf({ root, body }) {
-  const isLost = (id) => id && !root.querySelector(`#${id}`);
-  const lost = [...root.querySelectorAll(REFERENCES.map((name) => `[${name}]`).join(", "))].flatMap((one) =>
-    REFERENCES.flatMap((name) =>
-      (one.getAttribute(name) ?? "")
-        .split(" ")
-        .filter(isLost)
-        .map((id) => `the ${name} of ${one.name || one.localName} leads to no ${id}`),
-    ),
-  );
-  const links = [...root.querySelectorAll("a")]
-    .map((one) => one.getAttribute("href") ?? "#")
-    .filter((href) => href.startsWith("#") && !VIEWS.test(href))
-    .map((href) => `a link to ${href}`);
-  const states = [...root.querySelectorAll("*")].flatMap((one) =>
-    STATES.filter(
-      (name) =>
-        name.startsWith("aria-") &&
-        name !== "aria-describedby" &&
-        !/^(true|false|page|)$/.test(one.getAttribute(name) ?? ""),
-    ).map((name) => `${name} ${one.getAttribute(name)}`),
-  );
-  return [...lost, ...links, ...states, ...(body.textContent.match(/undefined|NaN|\[object/g) ?? [])];
+function faultsOf(document) {
+  const faults = document.body.textContent.match(/undefined|NaN|\[object/g) ?? [];
+  for (const element of document.root.querySelectorAll("*")) {
+    const { localName, attributes } = element;
+    if (localName === "a" && !element.hasAttribute("href")) faults.push("a link to nowhere");
+    for (const { name, value } of attributes) {
+      if (localName === "a" && name === "href" && value.startsWith("#") && !VIEWS.test(value)) {
+        faults.push(`a link to ${value}`);
+      }
+      if (REFERENCES.has(name)) {
+        const lost = value.split(" ").filter((id) => id && !document.getElementById(id));
+        faults.push(...lost.map((id) => `the ${name} of ${element.name || localName} leads to no ${id}`));
+      } else if (name.startsWith("aria-") && STATES.has(name) && !/^(true|false|page|)$/.test(value)) {
+        faults.push(`${name} ${value}`);
+      }
+    }
+  }
+  return faults;
 }
 
 const files = [];
