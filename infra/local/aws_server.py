@@ -1,15 +1,14 @@
 """The AWS of this process over HTTP, for `chalice local`, `infra.operator` and the AWS CLI."""
 
 import contextlib
-import http.client
 import io
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
+import urllib3
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
@@ -60,13 +59,10 @@ def _forward_to_dynamodb_local(
     """Return the answer of DynamoDB Local: other processes use the same tables as the stage."""
     headers = {name: environ.get("HTTP_" + name.upper().replace("-", "_"), "") for name in FORWARDED_HEADERS}
     headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
-    with contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc)) as connection:
-        connection.request("POST", "/", body, headers)
-        answer = connection.getresponse()
-        content = answer.read()
-    returned = [(name, value) for name, value in answer.getheaders() if name.lower() in RETURNED_HEADERS]
-    start_response(f"{answer.status} {answer.reason}", [*returned, ("Content-Length", str(len(content)))])
-    return [content]
+    answer = urllib3.request("POST", url, body=body, headers=headers, retries=False)
+    returned = [(name, value) for name, value in answer.headers.items() if name.lower() in RETURNED_HEADERS]
+    start_response(f"{answer.status} {answer.reason}", [*returned, ("Content-Length", str(len(answer.data)))])
+    return [answer.data]
 
 
 def url(port: int) -> str:
