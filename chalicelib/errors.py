@@ -130,6 +130,10 @@ class Validation(Finding):
         return {"Type": self.type, "Property": self.field, "Code": int(self.code), "Message": self.message}
 
 
+class LoggableError(Exception):
+    """A failure whose message may be logged: it quotes neither a request nor an answer."""
+
+
 class ServiceError(Exception):
     """A refusal to try, with the answer to the caller. Nothing has changed when it is raised.
 

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.errors import ServiceError
+from chalicelib.errors import LoggableError, ServiceError
 from chalicelib.settings import settings
 
 Writer = Callable[[str, Mapping[str, Any]], None]
@@ -44,4 +44,6 @@ def log_defect(defect: BaseException, **facts: Any) -> None:
     """
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(defect.__traceback__)]
     event = "outage" if isinstance(defect, ServiceError) and defect.error.is_outage else "defect"
+    if isinstance(defect.__cause__, LoggableError):
+        facts["reason"] = str(defect.__cause__)
     log(event, error=type(defect).__name__, frames=frames[-FRAMES:], **facts)

@@ -219,6 +219,8 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         try:
             return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), sent)
         except ServiceError as refusal:
+            if refusal.error.is_outage:
+                log_defect(refusal, request_id=request_id_of(request))
             return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
             return crash(defect, request)
@@ -233,7 +235,7 @@ def _answer(endpoint: Endpoint, arguments: Mapping[str, Any]) -> Answer | Docume
     try:
         return endpoint.view(**arguments)
     except ServiceError as refusal:
-        if not isinstance(body, RequestModel):
+        if not isinstance(body, RequestModel) or refusal.error.is_outage:
             raise
         raise body.beside_faults(refusal) from None
 
@@ -352,7 +354,10 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     allow_origin(response, request)
     context = request.context.get("authorizer") or {}
     if response.error_code == ErrorCode.STORE_UNAVAILABLE.code and settings().is_local:
-        log("outage", hint="The local stage has no AWS, or one without its tables: `make run` starts one.")
+        log(
+            "outage",
+            hint="The local stage lacks its AWS or its tables: see `make run`, and in a test create_resources.",
+        )
     log(
         "request",
         request_id=request_id_of(request),

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chalicelib.errors import LoggableError
 from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 DYNAMODB, SECRETS_MANAGER, KMS = "dynamodb", "secretsmanager", "kms"
 
 
-class CallError(Exception):
+class CallError(LoggableError):
     """A call of AWS failed."""
 
 
@@ -69,19 +70,26 @@ def _environment() -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
 
 
-def _of_the_stage() -> dict[str, Any]:
-    """Return the region; for a local stage without credentials also those and the address of the AWS of `make run`.
+def region() -> str | None:
+    """Return the region; None where botocore finds it, in a profile."""
+    named = os.environ.get("AWS_REGION")  # Lambda's name for it
+    if named or not settings().is_local or os.environ.get("AWS_PROFILE"):
+        return named
+    return os.environ.get("AWS_DEFAULT_REGION") or "eu-west-1"
 
-    With credentials botocore decides. moto's `mock_aws` sets some, and then moto answers.
+
+def _of_the_local_stage() -> dict[str, Any]:
+    """Return credentials and the address of the AWS of `make run`, for a local stage that has none.
+
+    With credentials or a profile botocore decides. moto's `mock_aws` sets some, and then moto answers.
     """
-    if not settings().is_local:
-        return {"region_name": os.environ.get("AWS_REGION")}  # Lambda's name for it; botocore knows the others
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "eu-west-1")
-    if os.environ.get("AWS_ACCESS_KEY_ID"):
-        return {"region_name": region}
-    address = os.environ.get("AWS_ENDPOINT_URL") or f"http://127.0.0.1:{os.environ.get('AWS_PORT') or 8001}"
+    if not settings().is_local or any(map(os.environ.get, ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"))):
+        return {}
     keys = {"aws_access_key_id": LOCAL, "aws_secret_access_key": LOCAL}
-    return {"region_name": region, "endpoint_url": address, **keys}
+    port = os.environ.get("AWS_PORT")
+    if not port and any(name.startswith("AWS_ENDPOINT_URL") and url for name, url in _environment()):
+        return keys
+    return {**keys, "endpoint_url": f"http://127.0.0.1:{port or 8001}"}
 
 
 @lru_cache(maxsize=16)  # tests change the environment
@@ -89,7 +97,7 @@ def _session_of(_: tuple[tuple[str, str], ...]) -> "Session":
     """Return botocore's session, which finds region, credentials and endpoints. boto3 would add 20 ms and nothing."""
     from botocore.session import get_session  # noqa: PLC0415  moto serves only sessions that begin after its import
 
-    for name in ("botocore", "urllib3"):
+    for name in ("botocore", "urllib3", "botocore.auth", "botocore.endpoint", "botocore.parsers"):  # three have bodies
         logging.getLogger(name).setLevel(logging.WARNING)
     return get_session()
 
@@ -101,13 +109,15 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
     with _LOCK:
         client = _session_of(_environment()).create_client(
             service,
-            **_of_the_stage(),
+            region_name=region(),
+            **(local := _of_the_local_stage()),
             config=Config(
                 connect_timeout=limits.connect_seconds,
                 read_timeout=limits.read_seconds,
                 retries={"mode": "standard", "total_max_attempts": limits.attempts},
                 max_pool_connections=MAX_SWEEP_CONCURRENCY,
                 parameter_validation=False,
+                proxies={} if "endpoint_url" in local else None,  # None: those of the environment
                 tcp_keepalive=True,
                 account_id_endpoint_mode="disabled",  # it would need one more call, and another look-up
                 **options,
@@ -146,13 +156,15 @@ class Client:
 
     def __init__(self, service: str, limits: Limits) -> None:
         self.service, self.limits = service, limits
+        self._made()  # now, not in a request
+
+    def _made(self) -> Any:
+        """Return the client for the environment as it is now: a test may begin or end a `mock_aws`."""
         try:
-            self._client = _shared(service, limits, _environment())
+            return _shared(self.service, self.limits, _environment())
         except Exception as error:  # noqa: BLE001  a region or an address is missing or wrong, or a profile is
             problem = type(error).__name__
-        else:
-            return
-        message = f"{service}: no client ({problem})"
+        message = f"{self.service}: no client ({problem})"
         raise UnansweredError(message)
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
@@ -163,9 +175,9 @@ class Client:
         from botocore import xform_name  # noqa: PLC0415  see `_session_of`
         from botocore.exceptions import ClientError, ReadTimeoutError  # noqa: PLC0415
 
-        failure: CallError
+        client, failure = self._made(), CallError()
         try:
-            answer: dict[str, Any] = getattr(self._client, xform_name(operation))(**parameters)
+            answer: dict[str, Any] = getattr(client, xform_name(operation))(**parameters)
         except ClientError as error:
             failure = _refusal(operation, error.response)
         except ReadTimeoutError:

@@ -12,6 +12,7 @@ has claimed the record. Steps of transactions have conditions of their own, in `
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from secrets import token_hex
 from typing import Any, TypeVar
 
 from chalicelib.store.table import (
@@ -21,6 +22,7 @@ from chalicelib.store.table import (
     attribute_names,
     decode,
     pages_of,
+    read,
     readable,
     table_name,
     update,
@@ -56,6 +58,13 @@ class Due:
         return " ".join(self.key[name] for name in sorted(self.key))
 
 
+@dataclass(frozen=True)
+class _Claim:
+    """The random name of a record's latest claim."""
+
+    claimed_by: str | None = None
+
+
 def of_lane(table: str, lane: str, until: datetime) -> Iterator[Due]:
     """Yield the records of a lane that are due at this time, the longest due first. Pages are read when needed.
 
@@ -83,11 +92,13 @@ def claim(
 
     `condition` is one of those above, `compared` has its values, `changes` the new `due_at`. A claim that `counts` adds
     one to the record's attempts. It counts before the attempt, which limits the attempts of a record that crashes its
-    process.
+    process. After a lost answer botocore repeats the write, which its own claim then refuses: so each has a name.
     """
-    one_more = {"attempts": 1} if counts else {}
+    one_more, own = ({"attempts": 1} if counts else {}), _Claim(token_hex(8))
+    changes = {**changes, "claimed_by": own.claimed_by}
     claimed = update(key, changes, add=one_more, condition=condition, compared=compared, otherwise=NotHeldError())
-    return _if_held(key, claimed)
+    held = _if_held(key, claimed)
+    return read(key) if held is None and read(key._replace(record=_Claim)) == own else held
 
 
 def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:

@@ -314,7 +314,7 @@ def put_new(
 
 
 def put_item(table: str, item: Mapping[str, Any]) -> Write:
-    """Return the write of an item without a condition, because no other writer uses its key."""
+    """Return the write of an item without a condition: the transaction's other writes have those that matter."""
     return Write(
         "Put", {"TableName": table_name(table), "Item": {name: value_of(value) for name, value in item.items()}}
     )

@@ -166,9 +166,10 @@ def _same_erasure(read: Transaction) -> tuple[str, dict[str, Any]]:
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:
-    """Claim a pending transaction, so that at most one caller at a time resolves it; return False when another has it.
+    """Claim a pending transaction, so that others leave it alone meanwhile; return False when another has it.
 
-    The transaction becomes due again later, in case the caller dies.
+    The transaction becomes due again later, in case the caller dies. Who takes longer than its claim may meet another
+    caller: the conditions of the steps decide.
     """
     compared = {"phase": transaction.phase, "before": claims_hold_since(transaction, now)}
     changes = {"claimed_at": now, "due_at": due_at(transaction, now), "due_lane": _lane(transaction)}

@@ -24,7 +24,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Transaction, receipt_number, snapshot_of
 from chalicelib.store import history, history_lists, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
-from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name, value_of
+from chalicelib.store.table import BATCH, NEW, VERSION, client, commit, encode, put_new, read, table_name, value_of
 
 PHONE = "+27 82 987 6543"
 _ids = itertools.count(900_000_001)
@@ -133,7 +133,7 @@ def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bo
     write_items(one for one in _items((_numbered(one, numbers) for one in many), added, taxes) if keep(one[1]))
     write_items((table_name(history.TABLE), item) for item in _counter_items(added, taxes))
     months = itertools.starmap(MonthNumbers, numbers.items())
-    write_items((table_name(receipt_numbers.TABLE), encode(month)) for month in months)
+    write_items((table_name(receipt_numbers.TABLE), {**encode(month), VERSION: NEW}) for month in months)
 
 
 def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> Transaction:

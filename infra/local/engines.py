@@ -26,6 +26,7 @@ from moto.core.model_instances import model_data
 
 from chalicelib import outside
 from chalicelib.services import lane_runner
+from chalicelib.store import aws_client
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.local.stage_settings import ENVIRONMENT
 from infra.stack import resources
@@ -157,9 +158,10 @@ def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
 def create_resources() -> None:
     """Create the tables, key, bucket and secrets of `resources.json`, and the sender of e-mails, also in a `mock_aws`.
 
-    moto's CloudFormation would do it from the template, but imports all of moto, which takes longer than the rest.
+    moto's CloudFormation makes no secret from the template, and imports all of moto. What the service remembers of
+    another AWS is forgotten.
     """
-    session = boto3.Session(region_name=REGION)
+    session = boto3.Session(region_name=aws_client.region())
     tables, keys, files = session.client("dynamodb"), session.client("kms"), session.client("s3")
     resources.create_tables(tables, STACK)
     resources.enable_ttl(tables, STACK)
@@ -167,10 +169,12 @@ def create_resources() -> None:
     (alias,), (bucket,) = resources.properties_of(resources.ALIAS_TYPE), resources.properties_of(resources.BUCKET_TYPE)
     keys.create_alias(AliasName=resources.physical_name(alias["AliasName"], STACK), TargetKeyId=key)
     name = resources.physical_name(bucket["BucketName"], STACK, ACCOUNT_ID)
-    files.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION})
+    where: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": session.region_name}}
+    files.create_bucket(Bucket=name, **(where if session.region_name != "us-east-1" else {}))
     files.put_bucket_versioning(Bucket=name, VersioningConfiguration=bucket["VersioningConfiguration"])
     _create_secrets(session.client("secretsmanager"))
     session.client("sesv2").create_email_identity(EmailIdentity=ENVIRONMENT["MAIL_FROM"])
+    outside.forget()
 
 
 def _create_secrets(client: "SecretsManagerClient") -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -7,6 +8,8 @@ import pytest
 from chalicelib.domain.outbox import Outbox, failed, held_for_stream, sent
 from chalicelib.store import outbox
 from chalicelib.store.table import commit, read
+from tests.support.giving import Give
+from tests.support.outages import lose_an_answer
 from tests.support.receipts import a_moment, an_entry, due_ids, when_due
 
 SECOND = timedelta(seconds=1)
@@ -51,6 +54,22 @@ def test_a_new_entry_is_claimed_once_and_stays_held_as_long() -> None:
     assert [outbox.claim_new(entry) for _ in range(2)] == [replace(entry, attempts=1), None]
     assert due_ids(when_due(entry) - SECOND) == []
     assert due_ids(when_due(entry)) == [entry.id]
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_claim_that_is_repeated_after_a_lost_answer_is_one_claim_and_one_attempt(give: Give) -> None:
+    new, due = (held_for_stream(stored(an_entry(retries=0))) for _ in range(2))
+    now = when_due(due)
+    claims: list[tuple[Callable[[], Outbox | None], Outbox]] = [
+        (lambda: outbox.claim_new(new), replace(new, attempts=1)),
+        (lambda: outbox.claim(due.id, now), replace(due, attempts=1, due_at=now + timedelta(minutes=1))),
+    ]
+    for claim, claimed in claims:
+        calls = lose_an_answer(give, "UpdateItem", outbox.TABLE)
+
+        assert claim() == claimed
+        assert claim() is None
+        assert len(calls) == 3  # a repeat, and the claim of another process
 
 
 @pytest.mark.usefixtures("engine")

@@ -7,16 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from infra.local import ports
 from infra.stack.package import ROOT
 
 TEST = """
 import base64
 import json
 
+import boto3
+import pytest
 from chalice.test import Client
 from moto import mock_aws
 
 from app import app
+from chalicelib.gateways import secrets
 from infra.demo import data
 from infra.local import engines
 
@@ -50,10 +54,27 @@ def test_payment():
 
 
 @mock_aws
-def test_another_mock_aws_begins_empty():
+def test_another_mock_aws_begins_empty_with_a_secret_of_its_own():
     engines.create_resources()
     with Client(app) as client:
         assert pay(client).status_code == 403  # as Chalice's own gateway refuses
+    stored = boto3.client("secretsmanager").get_secret_value(SecretId="payments-local-secret")["SecretString"]
+    assert secrets.remembered()()["digest_key"] == json.loads(stored)["digest_key"]
+
+
+@pytest.mark.parametrize("region", ["us-east-1", "af-south-1", ""])
+def test_in_any_region(region, monkeypatch):
+    monkeypatch.setenv("AWS_DEFAULT_REGION", region)
+    with mock_aws():
+        engines.create_resources()
+        data.seed()
+        with Client(app) as client:
+            assert pay(client).json_body["ErrorCode"] == 0
+
+
+def test_after_a_mock_nothing_calls_amazon():
+    with Client(app) as client:
+        assert pay(client).json_body["ErrorCode"] == 903
 """
 
 
@@ -65,10 +86,15 @@ def test_the_service_calls_moto_while_mock_aws_is_active(tmp_path: Path) -> None
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
         cwd=tmp_path,
-        env={**environment, "PYTHONPATH": str(ROOT), "AWS_ENDPOINT_URL": ""},
+        env={
+            **environment,
+            "PYTHONPATH": str(ROOT),
+            "AWS_PORT": str(ports.free_port()),
+            "AWS_DEFAULT_REGION": "eu-west-1",
+        },
         capture_output=True,
         text=True,
         check=False,
     )
 
-    assert "3 passed" in done.stdout, done.stdout
+    assert "7 passed" in done.stdout, done.stdout
