@@ -22,7 +22,6 @@ from typing import Any
 
 from chalice.local import LambdaEventConverter, LocalARNBuilder, RouteMatcher
 
-from chalicelib.domain.request_time import GATEWAY_SECONDS
 from infra.bench import functions
 from infra.bench.functions import Cost, Function, Outcome, RuntimeMissingError, Stage
 from infra.bench.table import Table, show
@@ -103,10 +102,9 @@ def _table(name: str, stage: Stage, costs: Mapping[str, list[Cost]], measured: l
 def _measure(stage: Stage, folder: Path) -> Function:
     """Return the function that the others are compared with."""
     (folder / "measure.py").write_text(MEASURE, encoding="utf-8")
-    process = stage.processes[API]
-    environment = {**process.environment, "PYTHONPATH": f"{process.environment['PYTHONPATH']}:{folder}"}
-    own = replace(process, command=[*process.command[:-1], "measure.handler"], environment=environment)
-    return Function("measure", {"Timeout": GATEWAY_SECONDS}, own)
+    api = stage.functions[API]
+    environment = {**api.environment, "PYTHONPATH": f"{api.environment['PYTHONPATH']}:{folder}"}
+    return replace(api, name="measure", handler="measure.handler", environment=environment)
 
 
 def _pay_first(costs: dict[str, list[Cost]], stage: Stage) -> None:

@@ -1,29 +1,26 @@
 """Functions as Lambda runs them: the files of the zip, and instances that take one request at a time.
 
-An instance is a process under AWS's runtime client. It may be frozen between requests, as Lambda freezes it, and
-killed at any time. Only Linux: the processor time comes from the kernel's clock of the process.
+An instance is a process under AWS's runtime client, which may be killed at any time. Only Linux: the processor time
+comes from the kernel's clock of the process.
 """
 
 import contextlib
 import json
 import os
-import queue
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
 import time
 import uuid
 import zipfile
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from socketserver import ThreadingTCPServer
+from socketserver import TCPServer
 from typing import IO, Any
 
 from infra.local import engines, stage_settings
@@ -33,11 +30,9 @@ from infra.stack.cloudformation import Resources
 from infra.stack.resources import ACCOUNT_ID, REGION
 from infra.stack.runtime import PACKAGES, PYTHON
 
-VERSION = "/2018-06-01/runtime"
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer
 KILLED = "Runtime.ExitError"
 TIMED_OUT = "Sandbox.Timedout"
-OUT_OF_MEMORY = "Runtime.OutOfMemory"
 INIT_SECONDS = 60  # Lambda waits ten seconds, then starts again; this machine may be busy
 
 
@@ -61,176 +56,75 @@ class Outcome:
     cost: Cost = Cost(0, 0)
 
 
-@dataclass(frozen=True)
-class Process:
-    """The command and environment of an instance. Without a `log` it writes where this process does."""
-
-    command: list[str]
-    folder: Path
-    environment: Mapping[str, str]
-    arn: str
-    memory_mb: int
-    log: IO[bytes] | None = None
-    freezes: bool = False
-
-
-@dataclass
-class Invocation:
-    """One request that an instance works on."""
-
-    payload: bytes
-    deadline: float  # seconds since 1970
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    outcome: Outcome | None = None
-    done: threading.Event = field(default_factory=threading.Event)
-    began: Cost = Cost(0, 0)
-
-
-class Instance:
-    """A started process. It calls `on_idle` when it asks for more work, and `on_exit` when it has ended."""
-
-    def __init__(
-        self, process: Process, on_idle: Callable[["Instance"], None], on_exit: Callable[["Instance"], None]
-    ) -> None:
-        self.init: Cost | None = None  # from the start to its first call for a request
-        self.first: Cost | None = None  # of its first request
-        self.peak_mb = 0.0
-        self.arn = process.arn
-        self._settings, self._on_idle, self._on_exit = process, on_idle, on_exit
-        self._queue: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
-        self._current: Invocation | None = None
-        self._lock = threading.Lock()
-        self._ready = threading.Event()
-        self._api = _RuntimeApi(self)
-        self._started = time.perf_counter()
-        self._process = subprocess.Popen(  # noqa: S603  every word of the command is ours
-            process.command,
-            cwd=process.folder,
-            env={**process.environment, "AWS_LAMBDA_RUNTIME_API": self._api.address},
-            stdin=subprocess.DEVNULL,
-            stdout=process.log,
-            stderr=process.log,
-            process_group=0,  # Ctrl-C ends this process, which then ends its instances itself
-        )
-        threading.Thread(target=self._api.serve_forever, args=(0.05,), daemon=True).start()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def spent(self) -> Cost:
-        """Return the cost since the process started."""
-        cpu = time.clock_gettime(~self._process.pid << 3 | 2)  # the clock of that process
-        return Cost((time.perf_counter() - self._started) * 1000, cpu * 1000)
-
-    def invoke(self, payload: bytes, seconds: float) -> Outcome:
-        """Return the outcome of a request. Kill an instance that takes longer than so many seconds after its start."""
-        if not self._ready.wait(INIT_SECONDS):
-            self.kill()
-            return Outcome(b"", TIMED_OUT)
-        invocation = Invocation(payload, time.time() + seconds)
-        with self._lock:
-            if not self.is_alive:
-                return Outcome(b"", KILLED)
-            self._current = invocation
-        self._queue.put(invocation)
-        if not invocation.done.wait(seconds):
-            self._finish(Outcome(b"", TIMED_OUT))
-            self.kill()
-        return invocation.outcome or Outcome(b"", TIMED_OUT)
-
-    @property
-    def is_alive(self) -> bool:
-        """Return whether the process runs, or is frozen."""
-        return self._process.poll() is None
-
-    @property
-    def state(self) -> str:
-        """Return the kernel's letter for the state of the process: S asleep, T stopped, R running."""
-        found = re.search(r"State:\s+(\w)", self._status())
-        return found[1] if found else ""
-
-    def kill(self) -> None:
-        """Kill the process."""
-        self._process.kill()
-
-    def end(self) -> None:
-        """Kill the process, and wait for its end."""
-        self.kill()
-        self._process.wait()
-
-    # Called by the Runtime API, in the thread of the process's connection.
-
-    def next(self) -> Invocation | None:
-        """Wait for the next request and return it; None if the process has ended."""
-        is_first = self.init is None
-        self.init = self.init or self.spent()
-        if self._settings.freezes:
-            self._process.send_signal(signal.SIGSTOP)
-        if is_first:
-            self._ready.set()
-        else:  # idle before the answer leaves: the caller may send its next request at once
-            self._finish(Outcome(b"", KILLED), before=lambda: self._on_idle(self))
-        invocation = self._queue.get()
-        if invocation is not None:
-            if self._settings.freezes:
-                self._process.send_signal(signal.SIGCONT)
-            invocation.began = self.spent()
-        return invocation
-
-    def answer(self, invocation_id: str, payload: bytes, error: str | None) -> bool:
-        """Store the answer to a request; return whether the instance works on that request."""
-        with self._lock:
-            invocation = self._current
-        if invocation is None or invocation.id != invocation_id:
-            return False
-        spent, began = self.spent(), invocation.began
-        cost = Cost(spent.wall_ms - began.wall_ms, spent.cpu_ms - began.cpu_ms)
-        self.first = self.first or cost
-        self.peak_mb = self._peak_mb()
-        invocation.outcome = Outcome(payload, error, cost)
-        if self.peak_mb > self._settings.memory_mb:
-            invocation.outcome = Outcome(b"", OUT_OF_MEMORY, cost)
-            self.kill()
-        return True
-
-    def _finish(self, otherwise: Outcome, before: Callable[[], None] | None = None) -> None:
-        """Complete the current request, with its answer if there is one and `otherwise` if not."""
-        with self._lock:
-            invocation, self._current = self._current, None
-        if before:
-            before()
-        if invocation:
-            invocation.outcome = invocation.outcome or otherwise
-            invocation.done.set()
-
-    def _peak_mb(self) -> float:
-        found = re.search(r"VmHWM:\s+(\d+) kB", self._status())
-        return int(found[1]) / 1024 if found else self.peak_mb  # a killed process has no memory
-
-    def _status(self) -> str:
-        return Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
-
-    def _watch(self) -> None:
-        """Wait for the end of the process, then complete its request without an answer."""
-        self._process.wait()
-        self._finish(Outcome(b"", KILLED))
-        self._queue.put(None)
-        self._ready.set()
-        self._on_exit(self)
-        self._api.shutdown()
-        self._api.server_close()
-
-
-class _RuntimeApi(ThreadingTCPServer):
-    """Lambda's Runtime API for one instance, on its own port, as far as AWS's runtime client uses it.
+class Instance(TCPServer):
+    """A started process, and Lambda's Runtime API for it, on its own port: `invoke` serves what the process asks.
 
     https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
     """
 
-    daemon_threads = True
+    timeout = 0.05  # seconds until `invoke` looks again whether the process is alive
 
-    def __init__(self, instance: Instance) -> None:
-        super().__init__((HOST, 0), _Handler)
-        self.instance = instance
-        self.address = f"{HOST}:{self.server_address[1]}"
+    def __init__(self, function: "Function") -> None:
+        super().__init__((HOST, 0), _RuntimeApi)
+        self.arn = f"arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{function.name}"
+        self.init: Cost | None = None  # from the start to its first call for a request
+        self.peak_mb = 0.0
+        self.payload, self.seconds, self.deadline = b"", 0.0, 0.0  # of its request; the deadline in seconds since 1970
+        self.outcome: Outcome | None = None
+        self._began = Cost(0, 0)
+        self._busy = threading.Lock()
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen(  # noqa: S603  every word of the command is ours
+            [os.path.realpath(PYTHON), "-S", "-m", "awslambdaric", function.handler],  # no site-packages, as in Lambda
+            cwd=function.folder,
+            env={**function.environment, "AWS_LAMBDA_RUNTIME_API": f"{HOST}:{self.server_address[1]}"},
+            stdin=subprocess.DEVNULL,
+            stdout=function.log,
+            stderr=function.log,
+            process_group=0,  # Ctrl-C ends this process, which then ends its instances itself
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether the process runs."""
+        return self._process.poll() is None
+
+    def invoke(self, payload: bytes, seconds: float) -> Outcome:
+        """Return the outcome of a request. Kill an instance that takes longer than so many seconds after its start."""
+        with self._busy:
+            self.payload, self.seconds, self.outcome = payload, seconds, None
+            self.deadline = time.time() + INIT_SECONDS
+            while self.outcome is None and self.is_alive and time.time() < self.deadline:
+                self.handle_request()
+        if self.outcome is None:
+            self.outcome = Outcome(b"", TIMED_OUT if self.is_alive else KILLED)
+            self.end()
+        return self.outcome
+
+    def end(self) -> None:
+        """Kill the process, and wait for its end and that of its request."""
+        self._process.kill()
+        self._process.wait()
+        with self._busy:
+            self.server_close()
+
+    def begin(self) -> None:
+        """Start the clocks of the request: the process asks for it."""
+        self._began = self._spent()
+        self.init = self.init or self._began
+        self.deadline = time.time() + self.seconds
+
+    def finish(self, payload: bytes, error: str | None) -> None:
+        """Store the answer of the process to its request."""
+        spent = self._spent()
+        cost = Cost(spent.wall_ms - self._began.wall_ms, spent.cpu_ms - self._began.cpu_ms)
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8"))
+        self.peak_mb = int(found[1]) / 1024 if found else self.peak_mb  # a killed process has no memory
+        self.outcome = Outcome(payload, error, cost)
+
+    def _spent(self) -> Cost:
+        cpu = time.clock_gettime(~self._process.pid << 3 | 2)  # the clock of that process
+        return Cost((time.perf_counter() - self._started) * 1000, cpu * 1000)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a lost connection: the process was killed."""
@@ -238,42 +132,39 @@ class _RuntimeApi(ThreadingTCPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: _RuntimeApi
-    protocol_version = "HTTP/1.1"
+class _RuntimeApi(BaseHTTPRequestHandler):
+    """The requests of AWS's runtime client. Each has its connection, so a call for a request waits for `invoke`."""
+
+    server: Instance
 
     def do_GET(self) -> None:
-        """Answer with the next request of the instance."""
-        invocation = self.server.instance.next() if self.path == f"{VERSION}/invocation/next" else None
-        if invocation is None:
-            self.close_connection = True
-            return
+        """Answer with the request of the instance."""
+        self.server.begin()
+        deadline, request_id = self.server.deadline, str(uuid.uuid4())
         headers = {
-            "Lambda-Runtime-Aws-Request-Id": invocation.id,
-            "Lambda-Runtime-Deadline-Ms": str(int(invocation.deadline * 1000)),
-            "Lambda-Runtime-Invoked-Function-Arn": self.server.instance.arn,
-            "Lambda-Runtime-Trace-Id": f"Root=1-{int(invocation.deadline):08x}-{invocation.id.replace('-', '')[:24]}",
+            "Lambda-Runtime-Aws-Request-Id": request_id,
+            "Lambda-Runtime-Deadline-Ms": str(int(deadline * 1000)),
+            "Lambda-Runtime-Invoked-Function-Arn": self.server.arn,
+            "Lambda-Runtime-Trace-Id": f"Root=1-{int(deadline):08x}-{request_id.replace('-', '')[:24]}",
         }
-        self._write(HTTPStatus.OK, headers, invocation.payload)
+        self._write(HTTPStatus.OK, headers, self.server.payload)
 
     def do_POST(self) -> None:
         """Receive an answer of the instance, or its error."""
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        kind = self.path.rpartition("/")[2]
-        accepted = True
-        if kind in {"response", "error"} and self.path.startswith(f"{VERSION}/invocation/"):
-            error = None if kind == "response" else "Unhandled"
+        if "/invocation/" in self.path:  # else an error before the first request: the process ends
+            error = None if self.path.endswith("/response") else "Unhandled"
             if len(body) > MAX_PAYLOAD_BYTES:
                 body, error = b"", "Function.ResponseSizeTooLarge"
-            accepted = self.server.instance.answer(self.path.split("/")[-2], body, error)
-        status = HTTPStatus.ACCEPTED if accepted else HTTPStatus.BAD_REQUEST
-        self._write(status, {}, b'{"status": "OK"}')
+            self.server.finish(body, error)
+        self._write(HTTPStatus.ACCEPTED, {}, b'{"status": "OK"}')
 
     def _write(self, status: HTTPStatus, headers: dict[str, str], body: bytes) -> None:
-        lines = [f"HTTP/1.1 {status.value} {status.phrase}", "Content-Type: application/json"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        lines += [f"Content-Length: {len(body)}", "", ""]
-        self.wfile.write("\r\n".join(lines).encode() + body)
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
         """Log nothing."""
@@ -281,7 +172,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 TYPE = "AWS::Serverless::Function"
 MAX_INSTANCES = 8  # for each function, to spare this machine: further requests wait
-KEPT_OUTCOMES = 10_000
 NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
 # Packages of Lambda's runtime, which our zip does not hold. awslambdaric is the runtime client.
 CLIENT_OF_AWS = ("boto3", "s3transfer")
@@ -289,80 +179,60 @@ RUNTIME_CLIENT = ("awslambdaric", "runtime_client*.so", "snapshot_restore_py.py"
 INSTALL_HINT = "The deployed functions need the PyPI package awslambdaric (`make tools` installs it)."
 
 
+@dataclass
 class Function:
-    """One function of the template. Requests start its instances, and `kill` ends them."""
+    """One function of the template. Requests start its instances, and `kill` ends them.
 
-    def __init__(self, name: str, properties: dict[str, Any], process: Process) -> None:
-        self.name = name
-        self.timeout_seconds: float = properties["Timeout"]
-        self.memory_mb = process.memory_mb
-        self.outcomes: deque[Outcome] = deque(maxlen=KEPT_OUTCOMES)
-        self.started: list[Instance] = []  # all instances, dead ones included
-        self._process = process
-        self._alive: set[Instance] = set()
-        self._idle: list[Instance] = []
-        self._changed = threading.Condition()
+    Without a `log` the instances write where this process does.
+    """
+
+    name: str
+    handler: str
+    timeout_seconds: float
+    folder: Path
+    environment: Mapping[str, str]
+    log: IO[bytes] | None = None
+    outcomes: list[Outcome] = field(init=False, default_factory=list)
+    started: list[Instance] = field(init=False, default_factory=list)  # all instances, dead ones included
+    _idle: list[Instance] = field(init=False, default_factory=list)
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _places: threading.Semaphore = field(init=False, default_factory=lambda: threading.Semaphore(MAX_INSTANCES))
 
     def invoke(self, event: Any) -> Outcome:
         """Return the answer of an idle instance, or of a new one, to the event."""
         payload = event if isinstance(event, bytes) else json.dumps(event).encode()
-        outcome = self._take().invoke(payload, self.timeout_seconds)
+        with self._places:
+            instance = self._take()
+            outcome = instance.invoke(payload, self.timeout_seconds)
+            self._idle.append(instance)
         self.outcomes.append(outcome)
         return outcome
 
-    def kill(self) -> int:
-        """Kill every instance, even a busy one; return their number."""
-        with self._changed:
-            alive = list(self._alive)
-            self._idle.clear()
-        for instance in alive:
-            instance.end()
-        return len(alive)
+    def kill(self) -> None:
+        """Kill every instance, even a busy one."""
+        with self._lock:
+            for instance in self.started:
+                instance.end()
 
     def _take(self) -> Instance:
-        with self._changed:
-            self._changed.wait_for(lambda: self._idle or len(self._alive) < MAX_INSTANCES)
-            if self._idle:
-                return self._idle.pop()
-            instance = Instance(self._process, self._put_back, self._remove)
-            self._alive.add(instance)
-            self.started.append(instance)
-            return instance
-
-    def _put_back(self, instance: Instance) -> None:
-        with self._changed:
-            if instance in self._alive and instance.is_alive:
-                self._idle.append(instance)
-            self._changed.notify()
-
-    def _remove(self, instance: Instance) -> None:
-        with self._changed:
-            self._alive.discard(instance)
-            if instance in self._idle:
-                self._idle.remove(instance)
-            self._changed.notify()
+        with self._lock:
+            while self._idle:
+                if (instance := self._idle.pop()).is_alive:
+                    return instance
+            self.started.append(Instance(self))
+            return self.started[-1]
 
 
-def process_of(  # noqa: PLR0913  the parts of a process
-    name: str,
-    properties: dict[str, Any],
-    variables: dict[str, str],
-    *,
-    folder: Path,
-    runtime: Path,
-    log: IO[bytes] | None = None,
-    freezes: bool = False,
-) -> Process:
-    """Return the command of an instance, and the environment that Lambda gives it."""
-    own: dict[str, str] = properties.get("Environment", {}).get("Variables", {})
-    environment = {
+def _environment(name: str, properties: dict[str, Any], folder: Path, packages: Path) -> dict[str, str]:
+    """Return the environment that Lambda gives to a function of the template."""
+    return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "en_US.UTF-8",
         "TZ": ":UTC",
-        "PYTHONPATH": f"{folder}:{runtime}",
+        "PYTHONPATH": f"{folder}:{packages}",
         "PYTHONDONTWRITEBYTECODE": "1",  # the folder of a function is read-only
         "LAMBDA_TASK_ROOT": str(folder),
-        "LAMBDA_RUNTIME_DIR": str(runtime),
+        "LAMBDA_RUNTIME_DIR": str(packages),
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties['Runtime']}",
         "AWS_LAMBDA_FUNCTION_NAME": name,
         "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
@@ -374,17 +244,8 @@ def process_of(  # noqa: PLR0913  the parts of a process
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_SESSION_TOKEN": "local",  # Lambda's credentials always have one
         "_HANDLER": properties["Handler"],
-        **own,
-        **variables,
+        **properties.get("Environment", {}).get("Variables", {}),
     }
-    arn = f"arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{name}"
-    command = _command(properties["Handler"])
-    return Process(command, folder, environment, arn, properties["MemorySize"], log, freezes)
-
-
-def _command(handler: str) -> list[str]:
-    """Return the command of an instance: Lambda's Python without site-packages, and the runtime client."""
-    return [os.path.realpath(PYTHON), "-S", "-m", "awslambdaric", handler]
 
 
 class RuntimeMissingError(Exception):
@@ -409,7 +270,7 @@ def is_installed() -> bool:
     return (PACKAGES / "awslambdaric").exists()
 
 
-def runtime(target: Path) -> Path:
+def _runtime(target: Path) -> Path:
     """Fill the folder `target` with links to the packages of Lambda's runtime. Raises RuntimeMissingError."""
     if not is_installed():
         raise RuntimeMissingError(INSTALL_HINT)
@@ -421,22 +282,20 @@ def runtime(target: Path) -> Path:
 
 @dataclass(frozen=True)
 class Stage:
-    """The functions and processes of a package by their names in the template, and its resolved resources."""
+    """The functions of a package by their names in the template, and its resolved resources."""
 
     functions: Mapping[str, Function]
-    processes: Mapping[str, Process]
     resources: Resources
 
 
 @contextlib.contextmanager
-def started(  # noqa: PLR0913  the parts of a stage
+def started(
     build: Path,
     folder: Path,
     settings: Mapping[str, str],
     *,
     parameters: Mapping[str, str] | None = None,
     log: IO[bytes] | None = None,
-    freezes: bool = False,
 ) -> Iterator[Stage]:
     """Unpack the package in `build` into `folder`, and yield its stage until the block ends.
 
@@ -444,19 +303,17 @@ def started(  # noqa: PLR0913  the parts of a stage
     Raises RuntimeMissingError.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    packages = runtime(folder / "runtime")
+    packages = _runtime(folder / "runtime")
     task = unpacked(build / "deployment.zip", folder / "task")
     sam = json.loads((build / "sam.json").read_text(encoding="utf-8"))
     resources = cloudformation.deployed(sam, **(parameters or {}))
     variables = {"PUBLIC_ADDRESS": "", **cloudformation.variables(sam), **settings}
-    found = {name: item["Properties"] for name, item in resources.items() if item["Type"] == TYPE}
-    processes = {
-        name: process_of(name, properties, variables, folder=task, runtime=packages, log=log, freezes=freezes)
-        for name, properties in found.items()
-    }
-    functions = {name: Function(name, properties, processes[name]) for name, properties in found.items()}
+    functions = {}
+    for name, properties in ((name, item["Properties"]) for name, item in resources.items() if item["Type"] == TYPE):
+        environment = {**_environment(name, properties, task, packages), **variables}
+        functions[name] = Function(name, properties["Handler"], properties["Timeout"], task, environment, log)
     try:
-        yield Stage(functions, processes, resources)
+        yield Stage(functions, resources)
     finally:
         for function in functions.values():
             function.kill()

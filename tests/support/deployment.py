@@ -101,7 +101,6 @@ def served(
     build: Path,
     folder: Path,
     *,
-    freezes: bool = False,
     settings: Mapping[str, str] | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> Iterator[Deployed]:
@@ -118,7 +117,6 @@ def served(
             {**_reached_at(aws), **(settings or {})},
             parameters=parameters,
             log=written,
-            freezes=freezes,
         ) as it,
         Server(Packaged(it.functions)) as server,
     ):

@@ -12,9 +12,9 @@ from tests.support.deployment import Deployed, served
 def running(
     aws: None, build: Path, tmp_path_factory: pytest.TempPathFactory, when_tables_change: list[Callable[[], None]]
 ) -> Iterator[Deployed]:
-    """The package of the suite, served on the AWS of this process; its instances are frozen between requests."""
+    """The package of the suite, served on the AWS of this process."""
     del aws
-    with served(build, tmp_path_factory.mktemp("deployed"), freezes=True) as it:
+    with served(build, tmp_path_factory.mktemp("deployed")) as it:
         when_tables_change.append(it.forget)
         yield it
 

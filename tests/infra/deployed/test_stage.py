@@ -71,7 +71,7 @@ def test_a_body_over_the_limit_of_lambda_or_of_the_gateway_is_413(deployed: Depl
     assert post(deployed.url, SUBMIT, b" " * size).error == (413, 203)
 
 
-def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwards(deployed: Deployed) -> None:
+def test_requests_at_once_have_an_instance_each(deployed: Deployed) -> None:
     function = deployed.stage.functions["APIHandler"]
     for _ in range(20):  # on a busy machine one may be answered before the next arrives
         with ThreadPoolExecutor(max_workers=4) as tills:
@@ -82,7 +82,6 @@ def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwa
             break
 
     assert len(alive) > 1
-    until(lambda: {instance.state for instance in alive} == {"T"})  # after its answer has gone out
 
 
 def test_the_sweep_runs_and_has_a_schedule(deployed: Deployed) -> None:
