@@ -17,7 +17,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Mapping
-from enum import StrEnum
+from enum import Enum
 from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Self, cast
@@ -43,7 +43,6 @@ from infra.stack import cloudformation, resources, template
 
 REQUEST_ID = "x-amzn-RequestId"
 MAX_BODY_BYTES = 10 * 1024 * 1024  # the limit of API Gateway
-MAX_DISCARDED_BYTES = 64 * 1024 * 1024
 MAX_DISCARD_SECONDS = 10
 IDLE_SECONDS = 60
 COMPRESSED_FROM = 1024  # bytes of an answer: `minimum_compression_size` of .chalice/config.json
@@ -54,22 +53,13 @@ Event = dict[str, Any]
 During = Callable[[], contextlib.AbstractContextManager[None]]  # the context of each request
 
 
-class Kind(StrEnum):
-    """The types of gateway responses that occur here.
-
-    https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
-    """
-
-    ACCESS_DENIED = "ACCESS_DENIED"
-    API_CONFIGURATION_ERROR = "API_CONFIGURATION_ERROR"
-    AUTHORIZER_CONFIGURATION_ERROR = "AUTHORIZER_CONFIGURATION_ERROR"
-    AUTHORIZER_FAILURE = "AUTHORIZER_FAILURE"
-    BAD_REQUEST_BODY = "BAD_REQUEST_BODY"
-    INTEGRATION_FAILURE = "INTEGRATION_FAILURE"
-    INTEGRATION_TIMEOUT = "INTEGRATION_TIMEOUT"
-    MISSING_AUTHENTICATION_TOKEN = "MISSING_AUTHENTICATION_TOKEN"  # noqa: S105  no secret
-    REQUEST_TOO_LARGE = "REQUEST_TOO_LARGE"
-    UNAUTHORIZED = "UNAUTHORIZED"
+# The types of gateway responses that occur here.
+# https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
+Kind = Enum(
+    "Kind",
+    "ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE BAD_REQUEST_BODY"
+    " INTEGRATION_FAILURE INTEGRATION_TIMEOUT MISSING_AUTHENTICATION_TOKEN REQUEST_TOO_LARGE UNAUTHORIZED",
+)
 
 
 class Refused(LocalGatewayException):
@@ -79,22 +69,17 @@ class Refused(LocalGatewayException):
     """
 
     def __init__(self, kind: Kind, context: Mapping[str, Any] | None = None, message: str | None = None) -> None:
-        response = _responses(settings().allowed_origins)[kind]
+        response = _responses(settings().allowed_origins)[kind.name]
         # As API Gateway does it: the inserted values are not escaped.
         text = CONTEXT_VARIABLE.sub(
             lambda name: str((context or {}).get(name[1], "")), response["ResponseTemplates"]["application/json"]
         )
-        try:
-            content = json.loads(text)
-        except ValueError:  # a denial without the required code and message
-            self.__init__(Kind.AUTHORIZER_CONFIGURATION_ERROR)  # type: ignore[misc]
-            return
         if message:
-            text = json.dumps({**content, "ErrorMessage": message})
+            text = json.dumps({**json.loads(text), "ErrorMessage": message})
         headers = response.get("ResponseParameters", {}).get("Headers", {})
         own = {name: value.strip("'") for name, value in headers.items()}
         super().__init__({REQUEST_ID: str(uuid.uuid4()), **own}, text.encode())
-        self.kind, self.CODE = kind, int(response["StatusCode"])
+        self.kind, self.CODE = kind.name, int(response["StatusCode"])
 
 
 @cache
@@ -126,9 +111,14 @@ class Authorizer(LocalGatewayAuthorizer):
             raise Refused(Kind.AUTHORIZER_FAILURE) from None
         if not isinstance(answer, dict):
             raise Refused(Kind.AUTHORIZER_CONFIGURATION_ERROR)
-        context = {name: _text(value) for name, value in (answer.get("context") or {}).items()}
-        if not self.allows(arn, answer):
-            raise Refused(Kind.ACCESS_DENIED, context)
+        context = {
+            name: str(value).lower()
+            if isinstance(value, bool)
+            else str(value)  # all that API Gateway passes on is text
+            for name, value in (answer.get("context") or {}).items()
+        }
+        if not self.allows(arn, answer):  # a denial needs a code and a message
+            raise Refused(Kind.ACCESS_DENIED if "code" in context else Kind.AUTHORIZER_CONFIGURATION_ERROR, context)
         lambda_event["requestContext"]["authorizer"] = {**context, "principalId": answer["principalId"]}
         return lambda_event, lambda_context
 
@@ -136,11 +126,6 @@ class Authorizer(LocalGatewayAuthorizer):
         """Return whether a policy allows a call."""
         allowed: bool = self._check_can_invoke_view_function(arn, dict(policy))
         return allowed
-
-
-def _text(value: object) -> str:
-    """Return a value of the authorizer's context as API Gateway passes it on."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Gateway(LocalGateway):
@@ -155,7 +140,11 @@ class Gateway(LocalGateway):
         """Return the answer of the app, with the ID of the request. Raise Refused, which has it too."""
         context = self._generate_lambda_context()
         try:
-            answer = self._answer(context, method, path, headers, body)
+            event = self._generate_lambda_event(method, path, dict(headers), body or None)
+            event["requestContext"]["requestId"] = context.aws_request_id
+            event["requestContext"]["identity"]["sourceIp"] = self._source
+            self._authorizer.authorize(path, event, context)
+            answer: Event = self._app_object(event, context)
         except Refused as refusal:
             refusal.headers[REQUEST_ID] = context.aws_request_id
             raise
@@ -165,20 +154,15 @@ class Gateway(LocalGateway):
         answer["headers"][REQUEST_ID] = context.aws_request_id
         return answer
 
-    def _answer(
-        self, context: LambdaContext, method: str, path: str, headers: Mapping[str, str], body: bytes | None
-    ) -> Event:
+    def _generate_lambda_event(self, *request: Any) -> Event:
+        """Return Chalice's event. Raise Refused where Chalice's own answer would repeat the credential."""
         try:
-            event = self._generate_lambda_event(method, path, dict(headers), body or None)
-        except ValueError:  # Chalice's own answer is no envelope, and repeats the credential
+            event: Event = super()._generate_lambda_event(*request)
+        except ValueError:
             raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN) from None
         if not all(event["pathParameters"].values()):  # API Gateway takes no empty part of a path as a variable
             raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN)
-        event["requestContext"]["requestId"] = context.aws_request_id
-        event["requestContext"]["identity"]["sourceIp"] = self._source
-        self._authorizer.authorize(path, event, context)
-        answer: Event = self._app_object(event, context)
-        return answer
+        return event
 
 
 class _LineReader(io.BufferedReader):
@@ -246,18 +230,18 @@ class Handler(ChaliceRequestHandler):
 
     def _body(self) -> bytes:
         """Return the body of a request. Raise Refused if its end is not known, or if it is too large."""
-        self._check_framing()
-        if "Transfer-Encoding" in self.headers:
+        length = self._length()
+        if length is None:
             return self._chunks()
-        length = int(self.headers.get("Content-Length", "0"))
         body: bytes = self.rfile.read(length)
         if len(body) < length:
             raise Refused(Kind.BAD_REQUEST_BODY, message="The body is shorter than its Content-Length.")
         return body
 
-    def _check_framing(self) -> None:
+    def _length(self) -> int | None:
+        """Return the length of the body, and None if it comes in chunks. Raise Refused."""
         if "Transfer-Encoding" in self.headers:
-            return
+            return None
         lengths = set(self.headers.get_all("Content-Length", ["0"]))
         digits = lengths.pop()
         if lengths or not (digits.isascii() and digits.isdigit()):
@@ -265,6 +249,7 @@ class Handler(ChaliceRequestHandler):
         # Compared as text first: int() refuses thousands of digits.
         if len(digits.lstrip("0")) > len(str(MAX_BODY_BYTES)) or int(digits) > MAX_BODY_BYTES:
             raise Refused(Kind.REQUEST_TOO_LARGE)
+        return int(digits)
 
     def _chunks(self) -> bytes:
         content = b""
@@ -283,7 +268,7 @@ class Handler(ChaliceRequestHandler):
     def handle_expect_100(self) -> bool:
         """Refuse before the body is sent, if the headers are reason enough."""
         try:
-            self._check_framing()
+            self._length()
         except Refused as refusal:
             self._refuse(refusal)
             return False
@@ -307,18 +292,13 @@ class Handler(ChaliceRequestHandler):
         """Answer a request that was not read to its end, and close the connection."""
         self.close_connection = True
         self._write(refusal.CODE, {**refusal.headers, "Connection": "close"}, refusal.body or b"")
-        with contextlib.suppress(OSError):
-            self._discard()
-
-    def _discard(self) -> None:
-        """Read the rest of the request: closing with unread data would reset the connection and lose the answer."""
-        self.wfile.flush()
-        self.connection.shutdown(socket.SHUT_WR)
-        self.connection.settimeout(1)
-        until = time.monotonic() + MAX_DISCARD_SECONDS
-        left = MAX_DISCARDED_BYTES
-        while left > 0 and time.monotonic() < until and (chunk := self.connection.recv(65536)):
-            left -= len(chunk)
+        with contextlib.suppress(OSError):  # closing with unread data would reset the connection and lose the answer
+            self.wfile.flush()
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(1)
+            until = time.monotonic() + MAX_DISCARD_SECONDS
+            while time.monotonic() < until and self.connection.recv(65536):
+                pass
 
     def _write(self, code: int, headers: Mapping[str, Any], body: bytes) -> None:
         self._send_http_response(code, dict(headers), None if self.command == "HEAD" else body)
