@@ -59,7 +59,7 @@ def check_card(sent: SentCard | None, original: Transaction, *, input_type: int 
     if card is None:
         return CheckedCard(findings=findings)
     if card.details.masked != original.card.masked:
-        findings += (_other(_number_field(way)),)
+        findings += (_other("card.pan" if way is InputType.MANUAL_ENTRY else "card.reader_data"),)
     return CheckedCard(card, findings)
 
 
@@ -72,10 +72,6 @@ def _check_linked(sent: SentCard, original: Transaction) -> CheckedCard:
         name = "card.pan" if sent.data.pan else "card.reader_data" if sent.data.reader_data else "card.exp"
         findings += (Finding(name, Check.CONTRADICTION, "The payment was made with a linked card."),)
     return CheckedCard(None, findings)
-
-
-def _number_field(input_type: InputType) -> str:
-    return "card.pan" if input_type is InputType.MANUAL_ENTRY else "card.reader_data"
 
 
 def _other(name: str) -> Finding:

@@ -130,8 +130,5 @@ KNOWN_FOR = timedelta(days=7)  # after its end: a till that goes on with it does
 
 def expiry(session: Session, now: datetime) -> int:
     """Return the time (epoch s) after which the store may delete a session that is used now."""
-    return _epoch(ends_at(replace(session, used_at=now)) + KNOWN_FOR)
-
-
-def _epoch(at: datetime) -> int:
-    return int(at.timestamp()) + 1  # rounded up, so that it is never deleted before it expires
+    known_until = ends_at(replace(session, used_at=now)) + KNOWN_FOR
+    return int(known_until.timestamp()) + 1  # rounded up, so that it is never deleted before it expires

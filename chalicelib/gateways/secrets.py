@@ -188,11 +188,8 @@ def remembered() -> Remembered:
 
 def fetch(secret_id: str) -> str:
     """Fetch the text of a secret."""
-    return str(_secrets_client().call("GetSecretValue", SecretId=secret_id)["SecretString"])
-
-
-def _secrets_client() -> Client:
-    return _secrets_client_of(retries.limits(retries.HURRIED_SECRET))
+    client = _secrets_client_of(retries.limits(retries.HURRIED_SECRET))
+    return str(client.call("GetSecretValue", SecretId=secret_id)["SecretString"])
 
 
 @outside.made_once

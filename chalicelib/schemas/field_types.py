@@ -63,20 +63,16 @@ def _phone(text: str, info: ValidationInfo) -> phone_numbers.PhoneNumber:
     return number
 
 
-def _e164(text: str, info: ValidationInfo) -> str:
-    return _phone(text, info).e164
-
-
-def _international(text: str, info: ValidationInfo) -> str:
-    return _phone(text, info).international
-
-
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 ExtID = Annotated[str, Field(max_length=128)]
 PHONE = Field(min_length=1, max_length=64)
-Phone = Annotated[str, PHONE, AfterValidator(_international)]  # stored as it is shown
-ReceiptPhone = Annotated[str, PHONE, AfterValidator(_e164)]  # stored as messages are sent to it
+Phone = Annotated[
+    str, PHONE, AfterValidator(lambda text, info: _phone(text, info).international)
+]  # stored as it is shown
+ReceiptPhone = Annotated[
+    str, PHONE, AfterValidator(lambda text, info: _phone(text, info).e164)
+]  # stored as messages are sent to it
 
 
 def _values_of(value: dict[str, Any] | list[Any]) -> list[Any]:
@@ -126,14 +122,10 @@ def parse_picture(value: Any, max_bytes: int = picture.MAX_BYTES) -> Picture:
 BASE64 = WithJsonSchema({"type": "string", "contentEncoding": "base64"})
 
 
-def _picture(value: Any) -> Picture:
-    return parse_picture(value)
-
-
 class Image(Request):
     """A picture in a request."""
 
-    data: Annotated[Picture, PlainValidator(_picture), BASE64]
+    data: Annotated[Picture, PlainValidator(parse_picture), BASE64]
 
 
 def _secret(shortest: int, longest: int) -> PlainValidator:

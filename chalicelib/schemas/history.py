@@ -41,12 +41,8 @@ def _guid(text: str | None) -> str | None:
     return text
 
 
-def _blank_is_absent(text: str) -> str | None:
-    return text.strip() or None
-
-
 Day = Annotated[date, BeforeValidator(_day)]
-Sought = Annotated[Text, AfterValidator(_blank_is_absent)]
+Sought = Annotated[Text, AfterValidator(lambda text: text.strip() or None)]
 
 
 class PeriodModel(RuledRequest):

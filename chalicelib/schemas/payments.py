@@ -97,10 +97,6 @@ Emails = Annotated[list[OneEmail], BeforeValidator(_few), AT_MOST]
 Phones = Annotated[list[OnePhone], BeforeValidator(_few), AT_MOST]
 
 
-def _at_most_limit(retries: int) -> int:
-    return min(retries, MAX_RETRIES)
-
-
 def _few_addresses(receipt: "Receipt", context: Mapping[str, Any]) -> Iterator[Finding]:
     paths = [*receipt.all_emails.values(), *receipt.all_phones.values()]
     if len(paths) > MAX_ADDRESSES and not context.get(OFFLINE):
@@ -118,7 +114,7 @@ class Receipt(RuledRequest):
     emails: Emails | None = None
     phone: OnePhone | None = None
     phones: Phones | None = None
-    retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
+    retry_num: Annotated[Identifier, AfterValidator(lambda retries: min(retries, MAX_RETRIES))] | None = None
 
     @field_serializer("emails", "phones")
     def _readable(self, addresses: list[str] | None) -> list[str] | None:
@@ -173,15 +169,13 @@ def _located(path: str, first: str | None, more: list[str] | None) -> list[tuple
 MAX_FILE_MB = 3
 
 
-def _file(value: Any) -> Picture:
-    return parse_picture(value, MAX_FILE_MB * MEGABYTE)
-
-
 class PictureFile(Request):
     """A photo or a signature taken with the payment."""
 
     file_type: Literal["PHOTO", "SIGNATURE"]
-    file_code: Annotated[Picture, PlainValidator(_file), BASE64] = Field(repr=False)
+    file_code: Annotated[
+        Picture, PlainValidator(lambda value: parse_picture(value, MAX_FILE_MB * MEGABYTE)), BASE64
+    ] = Field(repr=False)
 
 
 Files = Annotated[list[PictureFile], Field(max_length=5)]

@@ -9,7 +9,6 @@ from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import authentication
@@ -56,15 +55,15 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
         own.append(sessions.key(caller.session))
     agent, *found = read_all([*own, *keys])
     merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
-    session: Session | None = found.pop(0) if caller.session is not None else None
+    session = found.pop(0) if caller.session is not None else None
 
     if caller.authorization is not None and _is_outdated(agent, caller):
         return admit(_verified_again(caller, caller.authorization), *keys, current_account_id=current_account_id)
-    if caller.session is not None:
-        _check_session(session)
+    if caller.session is not None and (session is None or session.ended):
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
     _check_agent(agent, caller)
-    if caller.client_id != NO_CLIENT:
-        _check_merchant(merchant)
+    if caller.client_id != NO_CLIENT and (merchant is None or merchant.deleted or merchant.state != ACTIVE):
+        raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
     if session is not None and session.remembered_for and not permissions.may_be_remembered(agent, merchant):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     if current_account_id not in (None, caller.agent_id):
@@ -123,13 +122,3 @@ def _check_agent(agent: Agent | None, caller: Caller) -> None:
         raise ServiceError(ErrorCode.AGENT_BLOCKED)
     if agent.credential_version != caller.credential_version or agent.client_id != caller.client_id:
         raise ServiceError(ErrorCode.BAD_CREDENTIAL)
-
-
-def _check_session(session: Session | None) -> None:
-    if session is None or session.ended:
-        raise ServiceError(ErrorCode.SESSION_EXPIRED)
-
-
-def _check_merchant(merchant: Merchant | None) -> None:
-    if merchant is None or merchant.deleted or merchant.state != ACTIVE:
-        raise ServiceError(ErrorCode.MERCHANT_BLOCKED)

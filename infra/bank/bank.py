@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from infra.bank import faults
 from infra.bank.codec import Message, NotAMessageError, Value, decode
@@ -147,15 +148,9 @@ class Journal:
             self._file.close()
             self._file = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _open(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._file = open(folder / "journal.jsonl", "ab+", opener=_private)  # noqa: SIM115  Path.open has no opener
+        self._file = open(folder / "journal.jsonl", "ab+", opener=partial(os.open, mode=0o600))  # noqa: SIM115  Path.open has no opener
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -178,10 +173,6 @@ class Journal:
         path.touch(mode=0o600)
         path.write_bytes(self.secret)
         return self.secret
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 MOST_VIOLATIONS = 10_000

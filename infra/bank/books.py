@@ -7,7 +7,7 @@ import json
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache, partial
@@ -42,7 +42,7 @@ def document(bank: Bank) -> dict[str, Any]:
         ]
         return {
             "held": [
-                {"card": card, "currency": _currencies()[currency][0], "amount": decimal(amount_minor, currency)}
+                {"card": card, "currency": _currency(currency)[0], "amount": decimal(amount_minor, currency)}
                 for (card, currency), amount_minor in held.items()
             ],
             "transactions": rows,
@@ -63,7 +63,7 @@ def list_of(bank: Bank, day: date) -> str:
 
 def decimal(amount_minor: int, currency: str) -> str:
     """Return an amount as a decimal text: 1230 of currency 710 is 12.30."""
-    return f"{Decimal(amount_minor).scaleb(-_currencies()[currency][1]):f}"
+    return f"{Decimal(amount_minor).scaleb(-_currency(currency)[1]):f}"
 
 
 def _rows(bank: Bank, day: date) -> Iterator[tuple[str, ...]]:
@@ -77,7 +77,7 @@ def _rows(bank: Bank, day: date) -> Iterator[tuple[str, ...]]:
                 entry.tid.strip(),
                 entry.kind,
                 decimal(account.left_minor, entry.currency),
-                _currencies()[entry.currency][0],
+                _currency(entry.currency)[0],
                 entry.approval,
             )
 
@@ -92,16 +92,11 @@ def _local_day(entry: Entry) -> date:
 
 
 @cache
-def _currencies() -> Mapping[str, tuple[str, int]]:
-    """Return the code and the decimals of each currency, by number."""
-    return _Currencies({f"{one.number:03}": (one.code, one.exponent or 0) for one in iso4217.Currency})
-
-
-class _Currencies(dict[str, tuple[str, int]]):
-    """A number that ISO 4217 does not list is its own code and has two decimals."""
-
-    def __missing__(self, number: str) -> tuple[str, int]:
-        return number, 2
+def _currency(number: str) -> tuple[str, int]:
+    """Return the code and the decimals of a currency. One that ISO 4217 does not list is its own code and has two."""
+    return next(
+        ((one.code, one.exponent or 0) for one in iso4217.Currency if f"{one.number:03}" == number), (number, 2)
+    )
 
 
 LIST = "/list/"

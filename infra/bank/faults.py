@@ -30,10 +30,6 @@ def whole(answer: Message) -> bytes:
     return framed(encode(answer.mti, answer.fields))
 
 
-def _rightly(answer: Message) -> Sequence[Step]:
-    return [whole(answer)]
-
-
 @dataclass(frozen=True)
 class Fault:
     """The bank's treatment of one message. The defaults mean: nothing goes wrong.
@@ -42,7 +38,7 @@ class Fault:
     """
 
     name: str
-    script: Script = _rightly  # the bytes and pauses to send, given the right answer
+    script: Script = lambda answer: [whole(answer)]  # the bytes and pauses to send, given the right answer
     carries_out: bool = True
     code: str | None = None
     closes: bool = False  # the connection, after the script
@@ -102,19 +98,9 @@ def another_stan() -> Fault:
     return changed(f11=lambda stan: f"{int(stan) % 999_999 + 1:06}")
 
 
-def one_less() -> Fault:
-    """Return the fault of an answer with the amount one less."""
-    return changed(f4=lambda amount: f"{int(amount) - 1:012}")
-
-
 def segments(seconds: float) -> Fault:
     """Return the fault of an answer in two segments, which a right client does not notice."""
     return Fault("segments", lambda answer: [whole(answer)[:21], seconds, whole(answer)[21:]])
-
-
-def dripping(seconds: float) -> Fault:
-    """Return the fault of an answer that comes byte by byte, with a pause of so many seconds."""
-    return Fault("dripping", lambda answer: [step for byte in whole(answer) for step in (seconds, bytes([byte]))])
 
 
 def twice() -> Fault:
@@ -190,7 +176,7 @@ class Cases:
             76: another_stan(),
             77: half(),
             78: wrong_header(timing.silence),
-            79: one_less(),
+            79: changed(f4=lambda amount: f"{int(amount) - 1:012}"),
         }
 
     def code_of(self, entry: Entry) -> str:

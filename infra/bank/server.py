@@ -60,21 +60,21 @@ def _is_old(path: Path) -> bool:
 def _make(folder: Path, files: Certificates) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     ca_key = ec.generate_private_key(ec.SECP256R1())
-    ca_name = _name("Local bank CA")
+    ca_name = "Local bank CA"
     ca = (
         _builder(ca_name, ca_name, ca_key)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_usage(of_ca=True), critical=True)
         .sign(ca_key, hashes.SHA256())
     )
-    files.ca.write_bytes(_pem(ca))
+    files.ca.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
     for path, name, purpose in (
         (files.host, "Local bank", ExtendedKeyUsageOID.SERVER_AUTH),
         (files.client, "Local service", ExtendedKeyUsageOID.CLIENT_AUTH),
     ):
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
-            _builder(_name(name), ca_name, key)
+            _builder(name, ca_name, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(of_ca=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
@@ -86,25 +86,23 @@ def _make(folder: Path, files: Certificates) -> None:
         if path == files.host:
             builder = builder.add_extension(x509.SubjectAlternativeName(NAMES), critical=False)
         path.touch(mode=0o600)
-        path.write_bytes(_pem(builder.sign(ca_key, hashes.SHA256())) + _key_pem(key))
+        pem, no_password = serialization.Encoding.PEM, serialization.NoEncryption()
+        secret = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, no_password)
+        path.write_bytes(builder.sign(ca_key, hashes.SHA256()).public_bytes(pem) + secret)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _builder(subject: str, issuer: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (
         x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + VALID_FOR)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-
-
-def _name(text: str) -> x509.Name:
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
 def _usage(*, of_ca: bool) -> x509.KeyUsage:
@@ -118,16 +116,6 @@ def _usage(*, of_ca: bool) -> x509.KeyUsage:
         crl_sign=of_ca,
         encipher_only=False,
         decipher_only=False,
-    )
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)
-
-
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 
@@ -210,9 +198,10 @@ class Server(ThreadingTCPServer):
             with self._lock:
                 self._connections.discard(connection)
 
-    def start(self) -> None:
+    def start(self) -> Self:
         """Serve in another thread."""
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
 
     def stop(self) -> None:
         """Stop listening, and close every connection."""
@@ -224,9 +213,7 @@ class Server(ThreadingTCPServer):
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
+    __enter__ = start
 
     def __exit__(self, *_: object) -> None:
         self.stop()

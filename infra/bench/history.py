@@ -1,18 +1,16 @@
-"""The cost of lists, takings and exports by the number of tills. Part of `make bench ARGS=history`."""
+"""The cost of lists and exports by the number of tills. Part of `make bench ARGS=history`."""
 
 import json
 import statistics
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from functools import partial
 from typing import Any
 from unittest import mock
 
 from app import app
-from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Purchase, Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
@@ -110,14 +108,13 @@ def _measured_memory(operation: Callable[[], int]) -> tuple[int, float]:
 TILLS = (1, 3, 20)
 SIZE = 10_000
 RUNS = 9
-YEAR_DAYS, MONTH_DAYS = 365, 31
+YEAR_DAYS = 365
 LIST_HISTORY = "/api/v1/payment/listHistoryEx"
-TAKINGS = "/api/v1/report/takings"
 
 
 def history_tables() -> list[Table]:
     """Print each table as soon as it is measured, on the selected DynamoDB Local, and return all."""
-    tables = (pages_table, export_table, records_table, takings_table)
+    tables = (pages_table, export_table, records_table)
     return [show(make()) for make in tables]
 
 
@@ -126,7 +123,8 @@ def pages_table() -> Table:
     middle, last = SIZE // 200, SIZE // 100
     rows = []
     for tills in TILLS:
-        shop = _filled_shop(tills, SIZE, YEAR_DAYS)
+        shop = create_shop(tills, YEAR_DAYS)
+        write_in_bulk(shop.payments(SIZE))
         requests = ({"Page": 1}, {"Page": middle}, {"Page": last}, {"AccountID": shop.agents[-1].id})
         pages = [_repeated_cost(partial(_list, shop, **model)) for model in requests]
         rows.append((str(tills), *(cost for cost, _ in pages), f"{pages[0][1]:.0f}"))
@@ -134,42 +132,13 @@ def pages_table() -> Table:
     return Table("history", (f"tills, of {SIZE:,} payments: calls, read units", *columns), rows)
 
 
-def takings_table() -> Table:
-    """Return the cost of the takings of a year, by the number of tills."""
-    rows = []
-    for tills in TILLS:
-        shop = _filled_shop(tills, SIZE, YEAR_DAYS)
-        month = (shop.now - timedelta(days=MONTH_DAYS - 2)).date()
-        today = business_day(shop.now, shop.merchant.gmt)
-        row = [str(tills)]
-        for first, detail in ((shop.first_day, {}), (month, {}), (month, {"By": "hour"}), (today, {"By": "hour"})):
-            body = {"Period": {"From": str(first)}, **detail}
-            request = partial(LambdaClient(app, shop.owner).call, "POST", TAKINGS, body)
-            cost, milliseconds = _repeated_cost(request)
-            row.append(f"{cost}, {milliseconds:.0f}, {len(request()) / 1024:.0f}")
-        rows.append(tuple(row))
-    columns = ("a year by day", "a month by day", "a month by hour", "today by hour")
-    return Table("takings", (f"tills, of {SIZE:,} payments: calls, read units, processor ms, KB", *columns), rows)
-
-
-def _filled_shop(tills: int, size: int, days: int) -> Shop:
-    """Store a merchant with so many tills and payments, and return it."""
-    shop = create_shop(tills, days)
-    write_in_bulk(shop.payments(size))
-    return shop
-
-
-def _cost(request: Callable[[], object]) -> str:
-    """Send a request; return the calls and the read units that it took."""
-    with measure_capacity() as meter:
-        request()
-    return f"{meter.calls}, {meter.read_units:.0f}"
-
-
 def _repeated_cost(request: Callable[[], object]) -> tuple[str, float]:
     """Send a request several times; return the cost of the second time, and the median processor time."""
     request()
-    return _cost(request), statistics.median(timed_ms(request) for _ in range(RUNS))
+    with measure_capacity() as meter:
+        request()
+    cost = f"{meter.calls}, {meter.read_units:.0f}"
+    return cost, statistics.median(timed_ms(request) for _ in range(RUNS))
 
 
 def _list(shop: Shop, **model: Any) -> Any:

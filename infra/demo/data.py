@@ -17,7 +17,7 @@ from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, linked_cards, merchants, terminals
 from chalicelib.settings import SANDBOX, settings
 from infra.local import mail_viewer
-from infra.operator import stage_secret
+from infra.operator import smoke_merchant, stage_secret
 from infra.operator.system_users import create_system_user
 
 SYSTEM = ("system@demo.example", "system-demo-password")
@@ -30,28 +30,8 @@ SIGNING_SECRET = "demo-signing-secret-of-the-local-stage"  # noqa: S105  only of
 
 VISA = ("4111111111111111", "1249")  # a test number: the cents of the amount decide
 
-PHONE = "+27 82 987 6543"
-DEVICE = {
-    "PhoneManufacturer": "Demo",
-    "PhoneModel": "Demo",
-    "DeviceID": "demo",
-    "DeviceType": "POS",
-    "AppFramework": "None",
-    "OS": "Linux",
-    "OSVersion": "6",
-    "AppID": "demo",
-    "BuildNumber": "1",
-}
-CONTEXT: dict[str, Any] = {
-    "Location": {"Latitude": -33, "Longitude": 18},
-    "Country": "South Africa",
-    "CountryCode": "ZA",
-    "DeviceInfo": DEVICE,
-    "GMT": 2,
-    "AppFramework": "None",
-    "IP": "127.0.0.1",
-    "Lang": "en",
-}
+PHONE = smoke_merchant.PHONE
+CONTEXT = smoke_merchant.CONTEXT
 FIRST_PAYMENT = (
     '{"BasicTran": {"InputType": 10, "CurrencyID": "ZAR", "Amount": 10.10, "Description": "A coffee"},'
     ' "AcqTran": {"AcquirerCode": "CASH"}}'
@@ -65,7 +45,8 @@ def seed() -> Agent:
     The card is linked if the stage has the sandbox. Return the agent of the first merchant.
     """
     stage_secret.rotate_signing(Secret(SIGNING_SECRET), again=True)
-    system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
+    user = create_system_user("System", SYSTEM[0], Secret(SYSTEM[1]))
+    system = Caller(user.id, user.client_id, user.credential_version)
     agent = {"SecretKey": TILL_KEY, "MobileSettings": {"Features": ALL_FEATURES, "AllowLinkedCards": 1}}
     till = _create_merchant(system, "Demo Store", ("DEMO0001", "DEMOBANK0000001"), (OWNER, TILL), agent)
     if SANDBOX in settings().acquirers:  # the one that links cards
@@ -107,16 +88,12 @@ def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_
     tid, mid = terminal
     body = {"BranchID": merchant_id, "Name": tid, "Title": name, "BackRetailerID": mid, "SIC": "5411"}
     place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
-    return body | place | {"EntryCaps": entry_caps, "CountryCode": "ZA", "DeviceInfo": DEVICE}
+    return body | place | {"EntryCaps": entry_caps, "CountryCode": "ZA", "DeviceInfo": CONTEXT["DeviceInfo"]}
 
 
 def further_till(number: int) -> tuple[str, str]:
     """Return the login of a till that `make run DEMO=month` adds: the second or the third."""
     return f"till{number}@demo.example", f"till{number}-demo-password"
-
-
-def _caller_of(agent: Agent) -> Caller:
-    return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
 def print_welcome(url: str, aws_url: str) -> None:

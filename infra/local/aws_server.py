@@ -65,18 +65,14 @@ def _forward_to_dynamodb_local(
     return [answer.data]
 
 
-def url(port: int) -> str:
-    """Return the address of the local AWS on a port."""
-    return f"http://{HOST}:{port}"
-
-
 @contextlib.contextmanager
 def serve(port: int, clock_page: ClockPage | None = None) -> Iterator[str]:
     """Serve the AWS of this process on 127.0.0.1, and the clock if there is one; yield the URL.
 
     Raises OSError when the port is in use.
     """
-    with contextlib.closing(_listen(port)) as listener:
+    # Opened here: if the port is in use, werkzeug would print a long text and exit.
+    with contextlib.closing(socket.create_server((HOST, port), backlog=128)) as listener:
         server = make_server(
             HOST,
             port,
@@ -87,12 +83,7 @@ def serve(port: int, clock_page: ClockPage | None = None) -> Iterator[str]:
         )
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         try:
-            yield url(port)
+            yield f"http://{HOST}:{port}"
         finally:
             server.shutdown()
             server.server_close()
-
-
-def _listen(port: int) -> socket.socket:
-    """Open the socket here: if the port is in use, werkzeug would print a long text and exit."""
-    return socket.create_server((HOST, port), backlog=128)

@@ -117,7 +117,7 @@ def _deliver_logged(invoke: Invoke, function: str, records: Sequence[Record]) ->
 
 def _taken(table: str) -> list[Record]:
     url = os.environ.get(engines.ENDPOINT_VARIABLE)
-    return [_as_lambda_gets_it(one) for one in (_of_dynamodb_local(url, table) if url else _of_moto(table))]
+    return [_as_lambda_gets_it(one) for one in (_reader(url, table).take() if url else _of_moto(table))]
 
 
 def _of_moto(table: str) -> list[Record]:
@@ -183,10 +183,6 @@ class _Reader:
 @cache
 def _reader(url: str, table: str) -> _Reader:
     return _Reader(url, table)
-
-
-def _of_dynamodb_local(url: str, table: str) -> list[Record]:
-    return _reader(url, table).take()
 
 
 def _as_lambda_gets_it(record: Record) -> Record:

@@ -29,12 +29,11 @@ NAME, TID = "Smoke payments", "SMOKE"
 ONLY_CASH = {"MobileSettings": {"Features": {"AcceptCash": True, "AcceptCards": False}, "AllowLinkedCards": 0}}
 PHONE = "+27 82 987 6543"  # nobody is called: the merchant sends no message
 NAMES = "PhoneManufacturer PhoneModel DeviceID DeviceType AppFramework OS OSVersion AppID BuildNumber"
-DEVICE = dict.fromkeys(NAMES.split(), "operator")
 CONTEXT: dict[str, Any] = {
-    "Location": {"Latitude": -34, "Longitude": 18},
+    "Location": {"Latitude": -33, "Longitude": 18},
     "Country": "South Africa",
     "CountryCode": "ZA",
-    "DeviceInfo": DEVICE,
+    "DeviceInfo": dict.fromkeys(NAMES.split(), "operator"),
     "GMT": 2,
     "AppFramework": "None",
     "IP": "127.0.0.1",
@@ -66,7 +65,9 @@ def _create(system_user: Agent, email: str) -> tuple[Secret, int]:
     created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body | ONLY_CASH), caller, now)
     merchant_id = created.merchant.id
     place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "-", "RegionCode": "WC"}
-    terminal = {"Name": TID, "Title": NAME, "SIC": "5999", "EntryCaps": "8", "CountryCode": "ZA", "DeviceInfo": DEVICE}
+    terminal = {"Name": TID, "Title": NAME, "SIC": "5999", "EntryCaps": "8", "CountryCode": "ZA"} | {
+        "DeviceInfo": CONTEXT["DeviceInfo"]
+    }
     terminals.create(CreateTerminal.model_validate({"BranchID": merchant_id, **place, **terminal}), caller, now)
     key = new_secret_key()
     till = {"Name": NAME, "Email": email, "Phone": PHONE, "TID": TID, "SecretKey": key.reveal()}

@@ -219,7 +219,7 @@ def test_a_refund_meets_the_same_faults_and_its_advice_takes_it_back(host: Serve
 def test_a_hook_decides_for_one_message_and_for_the_first_so_many(host: Server) -> None:
     one, other = a_purchase(), a_purchase()
     host.bank.hooks.append(faults.times(1, faults.lost(carries_out=False), "0200", f37=one.text(37)))
-    host.bank.hooks.append(faults.times(1, faults.dripping(0.0), "0200"))
+    host.bank.hooks.append(faults.times(1, faults.segments(0.0), "0200"))
 
     assert ask(host, one) is None
     answer = ask(host, other)

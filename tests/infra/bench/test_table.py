@@ -12,7 +12,6 @@ MADE = {
     "payment",
     "history",
     "records",
-    "takings",
     "export",
     "cold-start",
 }  # by infra.bench
