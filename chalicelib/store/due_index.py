@@ -98,7 +98,7 @@ def claim(
     changes = {**changes, "claimed_by": own.claimed_by}
     claimed = update(key, changes, add=one_more, condition=condition, compared=compared, otherwise=NotHeldError())
     held = _if_held(key, claimed)
-    return read(key) if held is None and read(key._replace(record=_Claim)) == own else held
+    return read(key) if held is None and read(Key(key.table, _Claim, key.key)) == own else held
 
 
 def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:
