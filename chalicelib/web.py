@@ -92,6 +92,7 @@ PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credentia
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **HSTS}
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
+FAILED = 400  # the least status of a failure
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
 
 
@@ -350,10 +351,11 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     """Put Chalice's own answers into the envelope, and log one line per request (the middleware)."""
     started = time.perf_counter()
     answered = get_response(request)
-    response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
+    is_ours = isinstance(answered, Enveloped | Document)
+    response: Any = answered if is_ours or answered.status_code < FAILED else _enveloped(answered, request)
     allow_origin(response, request)
     context = request.context.get("authorizer") or {}
-    if response.error_code == ErrorCode.STORE_UNAVAILABLE.code and settings().is_local:
+    if getattr(response, "error_code", 0) == ErrorCode.STORE_UNAVAILABLE.code and settings().is_local:
         log(
             "outage",
             hint="The local stage lacks its AWS or its tables: see `make run`, and in a test create_resources.",
@@ -366,11 +368,12 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
         agent=context.get("agent"),
         merchant=context.get("client"),
         status=response.status_code,
-        error_code=response.error_code,
-        fields=response.fields,
+        error_code=getattr(response, "error_code", 0),
+        fields=getattr(response, "fields", ()),
         milliseconds=round((time.perf_counter() - started) * 1000, 1),
     )
-    return response
+    sent: Response = response
+    return sent
 
 
 def _enveloped(response: Response, request: Request) -> Enveloped:

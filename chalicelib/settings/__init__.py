@@ -49,6 +49,7 @@ OF_THE_LOCAL_STAGE = {
     "MAIL_FROM": "receipts@payments.example",
     "SMS_SENDER": "Payments",
 }
+REQUIRED = {"STAGE", "TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"}
 
 
 class SettingsError(Exception):
@@ -108,7 +109,6 @@ def settings() -> Settings:
 
 
 def _of_environment() -> Settings:
-    """Return the settings of the environment. Raise SettingsError."""
     variables = _variables()
     stage = _required(variables, "STAGE")
     allow_sandbox = variables.get("ALLOW_SANDBOX") == "true"
@@ -142,15 +142,15 @@ def check() -> None:
     """Raise SettingsError for a wrong setting. End `chalice package` and `deploy` in a line unless `make` runs them."""
     if Path(sys.argv[0]).stem != "chalice" or not {"package", "deploy"} & set(sys.argv[1:]):
         _of_environment()
-    elif "STAGE" not in os.environ:
+    elif (Path(__file__).parents[2] / "infra").exists():  # not in the folder that `make package` packs
         sys.exit("The stack has more than functions: `make package STAGE=dev` packs it, and `make deploy` deploys it.")
 
 
 def _variables() -> Mapping[str, str]:
-    """Return the environment; outside Lambda with the settings of the local stage where nothing names another."""
-    if "AWS_LAMBDA_FUNCTION_NAME" in os.environ or os.environ.get("STAGE", LOCAL) != LOCAL:
+    """Return the environment; outside Lambda, unless it has all of a stage, with the settings of the local stage."""
+    if "AWS_LAMBDA_FUNCTION_NAME" in os.environ or os.environ.keys() >= REQUIRED:
         return os.environ
-    return {**OF_THE_LOCAL_STAGE, **os.environ}
+    return {**OF_THE_LOCAL_STAGE, **os.environ, "STAGE": LOCAL}
 
 
 def is_handler(module: str) -> bool:

@@ -20,6 +20,7 @@ from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
 if TYPE_CHECKING:
     from botocore.session import Session
 
+REGION = "eu-west-1"  # of the local stage
 DYNAMODB, SECRETS_MANAGER, KMS = "dynamodb", "secretsmanager", "kms"
 
 
@@ -73,23 +74,19 @@ def _environment() -> tuple[tuple[str, str], ...]:
 def region() -> str | None:
     """Return the region; None where botocore finds it, in a profile."""
     named = os.environ.get("AWS_REGION")  # Lambda's name for it
-    if named or not settings().is_local or os.environ.get("AWS_PROFILE"):
+    if not settings().is_local or os.environ.get("AWS_PROFILE"):
         return named
-    return os.environ.get("AWS_DEFAULT_REGION") or "eu-west-1"
+    return named or os.environ.get("AWS_DEFAULT_REGION") or REGION
 
 
 def _of_the_local_stage() -> dict[str, Any]:
-    """Return credentials and the address of the AWS of `make run`, for a local stage that has none.
-
-    With credentials or a profile botocore decides. moto's `mock_aws` sets some, and then moto answers.
-    """
+    """Return region, keys and address of the AWS of `make run`, for a local stage without keys; `mock_aws` has some."""
     if not settings().is_local or any(map(os.environ.get, ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"))):
         return {}
-    keys = {"aws_access_key_id": LOCAL, "aws_secret_access_key": LOCAL}
-    port = os.environ.get("AWS_PORT")
+    keys, port = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), LOCAL), os.environ.get("AWS_PORT")
     if not port and any(name.startswith("AWS_ENDPOINT_URL") and url for name, url in _environment()):
         return keys
-    return {**keys, "endpoint_url": f"http://127.0.0.1:{port or 8001}"}
+    return {**keys, "region_name": REGION, "endpoint_url": f"http://127.0.0.1:{port or 8001}"}
 
 
 @lru_cache(maxsize=16)  # tests change the environment
@@ -109,8 +106,7 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
     with _LOCK:
         client = _session_of(_environment()).create_client(
             service,
-            region_name=region(),
-            **(local := _of_the_local_stage()),
+            **{"region_name": region(), **(local := _of_the_local_stage())},
             config=Config(
                 connect_timeout=limits.connect_seconds,
                 read_timeout=limits.read_seconds,

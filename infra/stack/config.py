@@ -218,7 +218,7 @@ def _refusal(variables: Mapping[str, str], project: Path) -> str | None:
     done = subprocess.run(  # noqa: S603  every word of the command is ours
         [sys.executable, "-c", READ],
         cwd=project,
-        env=variables,
+        env={**variables, "AWS_LAMBDA_FUNCTION_NAME": "any"},  # outside Lambda, what is missing is the local stage's
         capture_output=True,
         text=True,
         check=False,

@@ -1,7 +1,7 @@
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -60,7 +60,7 @@ def test_a_new_entry_is_claimed_once_and_stays_held_as_long() -> None:
 def test_a_claim_that_is_repeated_after_a_lost_answer_is_one_claim_and_one_attempt(give: Give) -> None:
     new, due = (held_for_stream(stored(an_entry(retries=0))) for _ in range(2))
     now = when_due(due)
-    claims: list[tuple[Callable[[], Outbox | None], Outbox]] = [
+    claims: Any = [
         (lambda: outbox.claim_new(new), replace(new, attempts=1)),
         (lambda: outbox.claim(due.id, now), replace(due, attempts=1, due_at=now + timedelta(minutes=1))),
     ]

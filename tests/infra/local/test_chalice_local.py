@@ -3,8 +3,11 @@
 import contextlib
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,19 +30,41 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def chalice_local(log: Path, **more: str) -> Iterator[str]:
+def chalice_local(log: Path, folder: Path = ROOT, *options: str, **more: str) -> Iterator[str]:
     """Run `chalice local` until the block ends, and yield its URL."""
     port = ports.free_port()
-    command = [str(CHALICE), "local", "--no-autoreload", "--port", str(port)]
+    command = [str(CHALICE), "local", "--port", str(port), *(options or ("--no-autoreload",))]
     with (
         log.open("wb") as written,
-        subprocess.Popen(command, cwd=ROOT, env=environment(**more), stdout=written, stderr=written) as process,
+        subprocess.Popen(
+            command, cwd=folder, env=environment(**more), stdout=written, stderr=written, start_new_session=True
+        ) as process,
     ):
         try:
             assert ports.begins_to_listen(port, process)
             yield f"http://{ports.HOST}:{port}"
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with autoreload a child serves
+
+
+@pytest.mark.slow
+def test_the_first_requests_of_a_fresh_clone_do_not_start_it_again(tmp_path: Path) -> None:
+    for name in ("chalicelib", ".chalice"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "app.py", tmp_path)
+    port, log = str(ports.free_port()), tmp_path.with_suffix(".log")
+
+    with chalice_local(
+        log, tmp_path, "--autoreload", AWS_PORT=port, AWS_DEFAULT_REGION="us-east-1", STAGE="dev"
+    ) as url:
+        time.sleep(3)  # it starts again once: app.py itself gets bytecode
+        replies = []
+        for _ in range(8):
+            replies.append(http.post(url, SUBMIT, a_body()).error)
+            time.sleep(0.5)
+
+    assert replies == [(503, 903)] * 8
+    assert log.read_text(encoding="utf-8").count("Restarting") <= 1
 
 
 @pytest.mark.slow
@@ -94,7 +119,7 @@ def test_chalice_neither_packages_nor_deploys_without_the_tables(command: str, t
     done = subprocess.run(
         words,
         cwd=ROOT,
-        env=environment(AWS_DEFAULT_REGION="eu-west-1"),
+        env=environment(AWS_DEFAULT_REGION="eu-west-1", STAGE="dev"),  # as an operator's shell may have it
         capture_output=True,
         text=True,
         check=False,
