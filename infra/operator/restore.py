@@ -9,8 +9,7 @@ the version that was compared, so payments may come in meanwhile, and the comman
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -55,21 +54,9 @@ class State(StrEnum):
     MAYBE_SENT = "not decided: it waited at that time, and may have been sent since"
 
 
-Writer = Callable[[Item, Item | None], str | None]
 COMES_BACK = frozenset({State.MISSING, State.ALTERED, State.OLDER})
-
-
-@dataclass(frozen=True)
-class Difference:
-    """An item that differs from its copy, and the attributes that do. `present` has its key and version; None: missing.
-
-    The values are not kept: a table may be empty, and its copy large.
-    """
-
-    key: Item
-    present: Item | None
-    state: State
-    names: tuple[str, ...]
+Damaged = tuple[Item, Item | None]  # the key of an item that comes back, and the key and version of the stored one
+Writer = Callable[[Item, Item | None], str | None]  # of the copy over the stored one; a line if something is left
 
 
 def restore_command(options: argparse.Namespace) -> None:
@@ -79,11 +66,11 @@ def restore_command(options: argparse.Namespace) -> None:
     _make_copies(tables, copies, at)
     left = 0
     for table in tables:
-        found = list(_differences(table, copies + table, at))
-        left += sum(one.state is State.MAYBE_SENT for one in found)
-        print(f"{table}: {sum(one.state in COMES_BACK for one in found)} come back.")
+        damaged, undecided = _compare(table, copies + table, at)
+        left += undecided
+        print(f"{table}: {len(damaged)} come back.")
         if options.yes:
-            left += _write_back(table, copies + table, [one for one in found if one.state in COMES_BACK])
+            left += _write_back(table, copies + table, damaged)
     if not options.yes:
         sys.exit("Nothing was changed: --yes writes.")
     print("Run `rebuild` now: counters and history entries follow from the transactions.")
@@ -150,29 +137,33 @@ def _copy(table: str, target: str) -> None:
 # The comparison
 
 
-def _differences(table: str, copy: str, at: datetime) -> Iterator[Difference]:
-    """Yield the items of a table that differ from their copies, and print a line for each, without values."""
-    now = outside.now().timestamp()
+def _compare(table: str, copy: str, at: datetime) -> tuple[list[Damaged], int]:
+    """Print a line for each item that differs from its copy of the time `at`, without values.
+
+    Return those that come back, also without values (a table may be empty, and its copy large), and the number of those
+    that are not decided.
+    """
+    damaged, undecided, now = list[Damaged](), 0, outside.now().timestamp()
     for page in items.pages(copy):
         stored = items.items_at(table, page)
         for copied in page:
             name = items.name_of(table, copied)
             present = stored.get(name)
+            names = _differing(copied, present or {})
             if present is None and TTL in copied and float(copied[TTL].get("N", 0)) <= now:
                 continue  # DynamoDB deletes expired items
-            if found := judge(table, copied, present, at):
-                print(f"  {table} {name}: {found.state}{': ' if found.names else ''}{', '.join(found.names)}")
-                yield found
+            if not names:
+                continue
+            state = _state(table, copied, present, at)
+            print(f"  {table} {name}: {state}{': ' if present else ''}{', '.join(names if present else ())}")
+            undecided += state is State.MAYBE_SENT
+            if state in COMES_BACK:
+                damaged.append((items.key_of(table, copied), items.as_read(table, present) if present else None))
+    return damaged, undecided
 
 
-def judge(table: str, copied: Item, present: Item | None, at: datetime) -> Difference | None:
-    """Return how an item differs from its copy of the time `at`; None if it does not."""
-    stored = present or {}
-    names = tuple(sorted(one for one in copied.keys() | stored.keys() if _value(copied, one) != _value(stored, one)))
-    if not names:
-        return None
-    kept = items.as_read(table, present) if present else None
-    return Difference(items.key_of(table, copied), kept, _state(table, copied, present, at), names if present else ())
+def _differing(copied: Item, stored: Item) -> list[str]:
+    return sorted(one for one in copied.keys() | stored.keys() if _value(copied, one) != _value(stored, one))
 
 
 def _value(item: Item, name: str) -> Value:
@@ -209,34 +200,30 @@ def _is_deleted_since(table: str, copied: Item, at: datetime) -> bool:
 # The writes
 
 
-def _write_back(table: str, copy: str, damaged: Sequence[Difference]) -> int:
+def _write_back(table: str, copy: str, damaged: Sequence[Damaged]) -> int:
     """Write the copies of damaged items. Return the number of lines about items that are left."""
     left = 0
     write: Writer = partial(_put, table)
     if damaged and table == transactions.TABLE:
-        payments = Payments(copy, [(one.key, one.present) for one in damaged])
-        damaged, write = sorted(damaged, key=lambda one: payments.is_reversal(one.key["id"]["S"])), payments.write
+        payments = Payments(copy, damaged)
+        damaged, write = sorted(damaged, key=lambda one: payments.is_reversal(one[0]["id"]["S"])), payments.write
     elif damaged and table == sequences.TABLE:
         write = partial(_put_sequence, last_numbers())
     for start in range(0, len(damaged), BATCH):
         batch = damaged[start : start + BATCH]
-        copies = items.items_at(table, [one.key for one in batch], name=copy)
-        for one in batch:
-            name = items.name_of(table, one.key)
-            if line := _line(write, copies[name], one.present):
+        copies = items.items_at(table, [key for key, _ in batch], name=copy)
+        for key, present in batch:
+            name = items.name_of(table, key)
+            try:
+                line = write(copies[name], present)
+            except AlreadyExistsError:
+                line = "it was written meanwhile: run the command again"
+            except UnreadableError:
+                line = "not written: it is unreadable in the copy, or its payment is unreadable"
+            if line:
                 print(f"  {table} {name}: {line}")
                 left += 1
     return left
-
-
-def _line(write: Writer, copied: Item, present: Item | None) -> str | None:
-    """Write an item. Return a line if it was not written, or if something about it is not decided."""
-    try:
-        return write(copied, present)
-    except AlreadyExistsError:
-        return "it was written meanwhile: run the command again"
-    except UnreadableError:
-        return "not written: it is unreadable in the copy, or its payment is unreadable"
 
 
 def _put(table: str, copied: Item, present: Item | None) -> None:
