@@ -12,8 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from types import FrameType
 
 from app import app
@@ -43,56 +42,49 @@ def main() -> None:
     engine = _engine_setting()
     with_month = demo_setting()
     log.write = _log_writer()
-    port = port_setting("PORT", PORT)
+    port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
     with contextlib.ExitStack() as stack:
-        started = start(stack, engine)
-        server = _listen(stack, port, started.advances)
-        run(stack, started, server.url, with_month=with_month)
+        advances = Advances(StageClock())
+        stack.enter_context(outside.given(now=advances.clock.now))
+        bank_welcome = _start_aws(stack, engine)
+        try:
+            aws_url = stack.enter_context(aws_server.serve(aws_port, advances.page))
+        except OSError:
+            sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
+        # Other programs open the signed address of a picture: it must lead to the AWS of this process.
+        os.environ["AWS_ENDPOINT_URL_S3"] = aws_url
+        try:
+            server = Server(app, port, advances.clock.request)
+        except OSError:
+            sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
+        stack.callback(server.close)
+        stack.enter_context(demo_partner.serve())
+        with _step("demo merchants, agents and terminals"):
+            till = demo_data.seed()
+        if with_month:
+            with _step("a month of payments"):
+                demo_month.fill(till, outside.now())
+        stack.enter_context(scheduler.run_jobs_every())
+        stack.enter_context(advances.allowed(stack.enter_context(streams.fed())))
+        demo_data.print_welcome(server.url, aws_url)
+        print(bank_welcome, end="", flush=True)
         stack.enter_context(server)
         threading.Event().wait()
 
 
-@dataclass(frozen=True)
-class Started:
-    """The AWS of this process, the clock, and the words about a bank."""
-
-    aws_url: str
-    advances: Advances
-    welcome: str
-
-
-def start(stack: contextlib.ExitStack, engine: str = ENGINES[0]) -> Started:
-    """Start the AWS of this process, on the port AWS_PORT too. Exit with one line if it cannot start."""
-    aws_port = port_setting("AWS_PORT", AWS_PORT)
-    stage_clock = StageClock()
-    stack.enter_context(outside.given(now=stage_clock.now))
+def _start_aws(stack: contextlib.ExitStack, engine: str) -> str:
+    """Start the AWS of this process; return the lines about a bank, if one runs. Exit with one line if it cannot."""
     try:
         acquirers = stack.enter_context(bank.acquirers())
         if engine != ENGINES[0]:
             engines.warn_if_open_to_the_network()
         with _step(f"tables, key, secret and bucket on {engine}"):
-            _start_aws(stack, engine, acquirers.environment)
+            stack.enter_context(engines.moto_engine(acquirers.environment))
+            if engine == "dynamodb-local":
+                engines.select(stack.enter_context(engines.dynamodb_local()))
     except (AcquirerSettingsError, EngineMissingError, SettingsError) as refusal:
         sys.exit(str(refusal))
-    advances = Advances(stage_clock)
-    try:
-        # Other programs open the signed address of a picture: it must lead to the AWS of this process.
-        url = stack.enter_context(aws_server.serve(aws_port, advances.page))
-    except OSError:
-        sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
-    os.environ["AWS_ENDPOINT_URL_S3"] = url
-    return Started(url, advances, acquirers.welcome)
-
-
-def run(stack: contextlib.ExitStack, started: Started, url: str, *, with_month: bool) -> None:
-    """Create the demo data, start the jobs and streams, and print how to use the API at this URL."""
-    stack.enter_context(demo_partner.serve())
-    _seed(with_month=with_month)
-    stack.enter_context(scheduler.run_jobs_every())
-    stack.enter_context(started.advances.allowed(stack.enter_context(streams.fed())))
-    demo_data.print_welcome(url, started.aws_url)
-    if started.welcome:
-        print(started.welcome, flush=True)
+    return acquirers.welcome and f"{acquirers.welcome}\n"
 
 
 @contextlib.contextmanager
@@ -112,38 +104,12 @@ def _log_writer() -> log.Writer:
     return readable_log.write if chosen == "text" else log.write_json
 
 
-def _start_aws(stack: contextlib.ExitStack, engine: str, settings: Mapping[str, str]) -> None:
-    """Start the AWS of this process. Raises EngineMissingError."""
-    stack.enter_context(engines.moto_engine(settings))
-    if engine == "dynamodb-local":
-        engines.select(stack.enter_context(engines.dynamodb_local()))
-
-
-def _seed(*, with_month: bool) -> None:
-    """Create the demo data."""
-    with _step("demo merchants, agents and terminals"):
-        till = demo_data.seed()
-    if with_month:
-        with _step("a month of payments"):
-            demo_month.fill(till, outside.now())
-
-
 def demo_setting() -> bool:
     """Return whether DEMO asks for a month of payments. Exit with one line if it has another value."""
     chosen = os.environ.get("DEMO")
     if chosen not in {None, "", "month"}:
         sys.exit(f"DEMO is month or nothing, not {chosen}.")
     return bool(chosen)
-
-
-def _listen(stack: contextlib.ExitStack, port: int, advances: Advances) -> Server:
-    """Open the port; exit with one line that names it if it is in use."""
-    try:
-        server = Server(app, port, advances.clock.request)
-    except OSError:
-        sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
-    stack.callback(server.close)
-    return server
 
 
 def _engine_setting() -> str:

@@ -133,56 +133,46 @@ def _of_moto(table: str) -> list[Record]:
     return [one.to_json() for one in taken]
 
 
-class _Shard:
-    """A shard of a stream, and the position of the reader."""
-
-    def __init__(self, client: Any, arn: str, shard_id: str) -> None:
-        self._client, self._arn, self._id = client, arn, shard_id
-        self._iterator: str | None = self._begin()
-        self._read_to = -1
-
-    def take(self) -> list[Record]:
-        """Return the records since the last call."""
-        if self._iterator is None:  # the shard has ended
-            return []
-        try:
-            page = self._client.get_records(ShardIterator=self._iterator)
-        except ClientError as error:
-            if error.response["Error"]["Code"] not in BEGIN_AGAIN:
-                raise
-            page = self._client.get_records(ShardIterator=self._begin())
-        self._iterator = page.get("NextShardIterator")
-        taken = [one for one in page["Records"] if int(one["dynamodb"]["SequenceNumber"]) > self._read_to]
-        self._read_to = max([self._read_to, *(int(one["dynamodb"]["SequenceNumber"]) for one in taken)])
-        return taken
-
-    def _begin(self) -> str:
-        began = self._client.get_shard_iterator(StreamArn=self._arn, ShardId=self._id, ShardIteratorType="TRIM_HORIZON")
-        iterator: str = began["ShardIterator"]
-        return iterator
-
-
 class _Reader:
-    """The shards of the stream of one table of DynamoDB Local."""
+    """The shards of the stream of one table of DynamoDB Local, and the positions of the reader by shard."""
 
-    def __init__(self, url: str, table: str) -> None:
-        self._client: Any = boto3.client("dynamodbstreams", endpoint_url=url)
-        self._table = table
-        self._shards: dict[str, _Shard] = {}
+    def __init__(self, client: Any, table: str) -> None:
+        self._client, self._table = client, table
+        self._iterators: dict[str, str | None] = {}  # None for a shard that has ended
+        self._read_to: dict[str, int] = {}  # sequence numbers
 
     def take(self) -> list[Record]:
         """Return the records since the last call."""
+        taken = []
         for stream in self._client.list_streams(TableName=self._table)["Streams"]:
             arn = stream["StreamArn"]
             for shard in self._client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
-                if shard["ShardId"] not in self._shards:
-                    self._shards[shard["ShardId"]] = _Shard(self._client, arn, shard["ShardId"])
-        return [record for shard in self._shards.values() for record in shard.take()]
+                taken += self._take(arn, shard["ShardId"])
+        return taken
+
+    def _take(self, arn: str, shard: str) -> list[Record]:
+        iterator = self._iterators[shard] if shard in self._iterators else self._begin(arn, shard)
+        if iterator is None:
+            return []
+        try:
+            page = self._client.get_records(ShardIterator=iterator)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in BEGIN_AGAIN:
+                raise
+            page = self._client.get_records(ShardIterator=self._begin(arn, shard))
+        self._iterators[shard], before = page.get("NextShardIterator"), self._read_to.get(shard, -1)
+        numbered = [(int(one["dynamodb"]["SequenceNumber"]), one) for one in page["Records"]]
+        self._read_to[shard] = max([before, *(number for number, _ in numbered)])
+        return [one for number, one in numbered if number > before]
+
+    def _begin(self, arn: str, shard: str) -> str:
+        began = self._client.get_shard_iterator(StreamArn=arn, ShardId=shard, ShardIteratorType="TRIM_HORIZON")
+        return str(began["ShardIterator"])
 
 
 @cache
 def _reader(url: str, table: str) -> _Reader:
-    return _Reader(url, table)
+    return _Reader(boto3.client("dynamodbstreams", endpoint_url=url), table)
 
 
 def _as_lambda_gets_it(record: Record) -> Record:

@@ -140,14 +140,10 @@ def reconcile_command(options: argparse.Namespace) -> None:
     """Print each difference. Exit with 1 if there is one, and with 2 and one line if nothing can be compared."""
     try:
         is_different = _reconcile(options.acquirer, options.date, options.file)
-    except WrongInputError as wrong:
-        _stop(str(wrong))
-    except ServiceError as refusal:
-        _stop(refusal.message)
+    except (WrongInputError, SettingsError, ServiceError) as problem:
+        _stop(str(problem))
     except RefusedError as refusal:
         _stop(f"The store refused: {refusal.code}.")
-    except SettingsError as wrong:
-        _stop(str(wrong))
     if is_different:
         sys.exit(DIFFERENT)
 

@@ -39,10 +39,6 @@ BLOCK = re.compile(r"^([a-z0-9.-]+)==.*(?:\n[ ].*)*", re.MULTILINE)  # a require
 PARENT = re.compile(r"^ +# +(?:via +)?(\S.*)$", re.MULTILINE)
 
 
-class DependencyError(Exception):
-    """The reason the dependencies cannot be installed, in one line."""
-
-
 def packed_part(lock: str) -> str:
     """Return the lock file without the provided packages and those that only they require."""
     blocks = {match[1]: match[0] for match in BLOCK.finditer(lock) if match[1] not in PROVIDED}
@@ -54,22 +50,14 @@ def packed_part(lock: str) -> str:
 
 
 def install(lock: Path, folder: Path) -> None:
-    """Install the locked packages into `folder`. Raises DependencyError for a missing wheel or another hash."""
+    """Install the locked packages into `folder`. Raises CommandError for a missing wheel or another hash."""
     options = [
         *("--target", str(folder), "--requirement", str(lock), "--require-hashes", "--no-deps", "--no-compile"),
         *("--only-binary", ":all:", "--implementation", "cp", "--python-version", runtime.RUNTIME),
         *(word for platform in PLATFORMS for word in ("--platform", platform)),
         *(word for abi in ABIS for word in ("--abi", abi)),
     ]
-    done = subprocess.run(  # noqa: S603  every word of the command is ours
-        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("WARNING")]
-        raise DependencyError(" ".join(" ".join(lines).split()))
+    esbuild.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options], ROOT)
     shutil.rmtree(folder / "bin", ignore_errors=True)  # commands: their first line names the Python that installed them
 
 
@@ -137,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     (stage,) = (sys.argv[1:] if arguments is None else arguments) or ("dev",)
     try:
         package(stage, BUILD)
-    except (PackageError, config.ConfigError, DependencyError, esbuild.EsbuildError) as problem:
+    except (PackageError, config.ConfigError, esbuild.CommandError) as problem:
         sys.exit(str(problem))
     report(stage, BUILD)
 

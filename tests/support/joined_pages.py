@@ -18,7 +18,7 @@ def joined_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(pages.FOLDER, folder)
     try:
         esbuild.join(folder)
-    except esbuild.EsbuildError as problem:
+    except esbuild.CommandError as problem:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(str(problem))
     return folder
 

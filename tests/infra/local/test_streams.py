@@ -125,10 +125,16 @@ def test_a_feed_that_cannot_read_the_streams_looks_again(
 
 
 class Shard:
-    """A shard whose iterators expire. It numbers them, and each page goes on where its iterator stands."""
+    """The client of a stream with one shard, whose iterators expire. It numbers them, and each page goes on where its iterator stands."""
 
     def __init__(self, *errors: str) -> None:
         self.errors, self.begun = list(errors), 0
+
+    def list_streams(self, **_: str) -> dict[str, Any]:
+        return {"Streams": [{"StreamArn": "arn"}]}
+
+    def describe_stream(self, **_: str) -> dict[str, Any]:
+        return {"StreamDescription": {"Shards": [{"ShardId": "1"}]}}
 
     def get_shard_iterator(self, **_: str) -> dict[str, str]:
         self.begun += 1
@@ -144,7 +150,7 @@ class Shard:
 
 def test_a_shard_is_read_once_though_its_iterator_expires_and_has_an_end() -> None:
     expiring = Shard("ExpiredIteratorException")
-    shard = streams._Shard(expiring, "arn", "1")  # noqa: SLF001  the engines of tests have no such iterators
+    shard = streams._Reader(expiring, "events")  # noqa: SLF001  the engines of tests have no such iterators
     taken = [[int(one["dynamodb"]["SequenceNumber"]) for one in shard.take()] for _ in range(6)]
 
     assert taken == [[0, 1], [], [2], [3], [4], []]
@@ -152,7 +158,7 @@ def test_a_shard_is_read_once_though_its_iterator_expires_and_has_an_end() -> No
 
 
 def test_another_error_of_a_stream_is_not_hidden() -> None:
-    shard = streams._Shard(Shard("AccessDeniedException"), "arn", "1")  # noqa: SLF001  as above
+    shard = streams._Reader(Shard("AccessDeniedException"), "events")  # noqa: SLF001  as above
     shard.take()
 
     with pytest.raises(ClientError, match="AccessDenied"):

@@ -16,7 +16,7 @@ def test_a_module_that_imports_a_missing_one_is_named(joined_folder: Path, tmp_p
     folder = shutil.copytree(pages.FOLDER, tmp_path / "pages")
     (folder / "till" / "my_day.js").unlink()
 
-    with pytest.raises(esbuild.EsbuildError, match=r'^.*Could not resolve "\./my_day\.js" till/frame\.js:.*$'):
+    with pytest.raises(esbuild.CommandError, match=r'^.*Could not resolve "\./my_day\.js" till/frame\.js:.*$'):
         esbuild.join(folder)
 
 
