@@ -25,6 +25,7 @@ from chalicelib.domain.transaction import AgentSnapshot, Particulars, Result, Tr
 from chalicelib.store import history, history_lists, receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import BATCH, NEW, VERSION, client, commit, encode, put_new, read, table_name, value_of
+from infra.operator import items
 
 PHONE = "+27 82 987 6543"
 _ids = itertools.count(900_000_001)
@@ -170,32 +171,17 @@ def _counter_items(added: Mapping[ItemKey, Counter[str]], taxes: Mapping[ItemKey
     """Yield the counter items: the stored items with the added numbers and the taxes."""
     remaining = iter(added.items())
     while group := dict(itertools.islice(remaining, BATCH)):
-        stored = _stored(list(group))
+        keys = {key: {"month": {"S": key[0]}, "at": {"S": key[1]}} for key in group}
+        stored = items.items_at(history.TABLE, list(keys.values()))
         for key, numbers in group.items():
-            item = stored.get(key, _wire(key))
+            item = stored.get(" ".join(key), keys[key])
             total = Counter(history_lists.numbers_in(item)) + numbers
             yield {**item, **taxes[key], **{name: value_of(number) for name, number in total.items()}}
 
 
-def _stored(keys: list[ItemKey]) -> dict[ItemKey, Item]:
-    """Return the stored counters of at most `BATCH` keys."""
-    found: dict[ItemKey, Item] = {}
-    request = {table_name(history.TABLE): {"Keys": [_wire(key) for key in keys], "ConsistentRead": True}}
-    while request:
-        answer = client().call("BatchGetItem", RequestItems=request)
-        for item in itertools.chain.from_iterable(answer["Responses"].values()):
-            found[item["month"]["S"], item["at"]["S"]] = item
-        request = answer.get("UnprocessedKeys") or {}
-    return found
-
-
-def _wire(key: ItemKey) -> Item:
-    return {"month": {"S": key[0]}, "at": {"S": key[1]}}
-
-
-def write_items(items: Iterator[tuple[str, Item]]) -> None:
+def write_items(many: Iterator[tuple[str, Item]]) -> None:
     """Write items, each with the name of its table, many in a call."""
-    while batch := list(itertools.islice(items, MAX_BATCH_WRITE)):
+    while batch := list(itertools.islice(many, MAX_BATCH_WRITE)):
         requests: dict[str, list[Item]] = {table: [] for table, _ in batch}
         for table, item in batch:
             requests[table].append({"PutRequest": {"Item": item}})

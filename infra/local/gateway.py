@@ -2,7 +2,7 @@
 
 Chalice's own gateway finds the route, makes the event and calls the app. Added is what API Gateway does and Chalice's
 gateway does not: refusals in the envelope of the service, an authorizer that gets the whole request, any method, bodies
-in chunks, the limit of a body, compression. Throttles, the web ACL and the network are not simulated.
+in chunks, the limit of a body, compression. Not simulated: remembered policies, time limits, throttles, the web ACL.
 """
 
 import contextlib

@@ -107,10 +107,6 @@ def _read_secret(prompt: str) -> Secret:
     return Secret(terminal.hidden(prompt).strip())
 
 
-def _show_secrets_command(_: argparse.Namespace) -> None:
-    print("\n".join(stage_secret.described()))
-
-
 def _rotate_signing_command(options: argparse.Namespace) -> None:
     stage_secret.rotate_signing(leaked=options.leaked)
     print(f"Sign with the new secret in {REMEMBERED_MINUTES} minutes, not before: `print-signing` prints it.")
@@ -252,7 +248,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--system-user": {"required": True, "help": "e-mail of the system user that creates it"},
         },
     ),
-    "show-secrets": ("print the names and dates of the stage's secrets, no values", _show_secrets_command, {}),
+    "show-secrets": (
+        "print the names and dates of the stage's secrets, no values",
+        lambda _: print(*stage_secret.described(), sep="\n"),
+        {},
+    ),
     "rotate-signing": (
         "make a new secret for signing JSON web tokens",
         _rotate_signing_command,

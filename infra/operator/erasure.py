@@ -265,19 +265,14 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
 
 def _erase_event(event: Event, now: datetime) -> None:
     """Erase the answers of receivers about an event. The mark comes first, so that no later attempt stores another."""
-    _mark_event(event)
+    with suppress(AlreadyExistsError):  # it has expired
+        mark = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
+        write_one(update(mark, {"erased": True}, condition="attribute_exists(#kind)"))
     _begin_deliveries(event, now)
     for _, deliveries in deliveries_store.between(event.day, event.place, f"{event.place}#{deliveries_store.END}"):
         for delivery in deliveries:
             key = Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place})
             retry_on_change(partial(_erase_answers, key))
-
-
-def _mark_event(event: Event) -> None:
-    """Mark an event, so that later attempts store no answers."""
-    with suppress(AlreadyExistsError):  # it has expired
-        key = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
-        write_one(update(key, {"erased": True}, condition="attribute_exists(#kind)"))
 
 
 def _begin_deliveries(event: Event, now: datetime) -> None:

@@ -70,6 +70,11 @@ def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> 
     return found
 
 
+def batches(ids: list[str]) -> Iterator[list[str]]:
+    """Yield the IDs in batches of one read."""
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+
+
 def version_of(item: Item | None) -> int:
     """Return the version of an item. An item whose version no write could raise has 0, a missing one -1."""
     if item is None:

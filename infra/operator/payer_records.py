@@ -137,16 +137,12 @@ def _transactions(merchant: Merchant, now: datetime) -> Iterator[Transaction]:
     ids = (entry.id for entry in history_lists.between(stretch, HistoryFilter()))
     with ThreadPoolExecutor(THREADS) as pool:
         while some := list(islice(ids, BATCH * THREADS)):
-            for records in pool.map(_records, _batches(some)):
+            for records in pool.map(_records, items.batches(some)):
                 yield from filter(None, records)
 
 
 def _records(ids: Iterable[str]) -> list[Transaction | None]:
     return read_all([transactions.key(one) for one in ids])
-
-
-def _batches(ids: list[str]) -> Iterable[list[str]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
 def _first_day(merchant: Merchant) -> date:

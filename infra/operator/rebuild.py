@@ -14,7 +14,6 @@ from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.store import history, receipt_numbers, sequences, transactions
 from chalicelib.store.table import (
-    BATCH,
     AlreadyExistsError,
     Item,
     Value,
@@ -168,8 +167,8 @@ def _counted(month: str) -> dict[str, Item]:
     found: dict[str, dict[str, Value]] = {}
     entries = items_of(range_of_prefix(HISTORY, ("month", month), "at", history.IN_ORDER))
     ids = sorted({_transaction_of(item) for item in entries})
-    for start in range(0, len(ids), BATCH):
-        records = read_all([transactions.key(one) for one in ids[start : start + BATCH]], for_list=True)
+    for batch in items.batches(ids):
+        records = read_all([transactions.key(one) for one in batch], for_list=True)
         additions = (added for one in records if one for added in history.additions(one.client_id, entry_of(one)))
         for added in (one for one in additions if one.key.key["month"] == month):
             name = items.name_of(HISTORY, added.key.wire())

@@ -16,7 +16,8 @@ from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import HostFacts
 from chalicelib.store import history_lists, merchants, sequences, transactions
-from chalicelib.store.table import BATCH, Key, read_all
+from chalicelib.store.table import Key, read_all
+from infra.operator import items
 
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 PURCHASE, REFUND = "purchase", "refund"
@@ -251,9 +252,9 @@ def books_of(acquirer: str, day: date) -> list[Booking]:
         ids: dict[bool, list[str]] = {True: [], False: []}
         for entry in chain.from_iterable(pool.map(lambda client_id: _entries(client_id, acquirer, day), client_ids)):
             ids[entry.counter.reverse_mode in CANCELS].append(entry.id)
-        cancels = cancels_of(chain.from_iterable(pool.map(_records, _batches(ids[True]))))
-        books = pool.map(lambda batch: _bookings(batch, cancels), _batches(ids[False]))
-        return list(chain.from_iterable(books))
+        cancels = cancels_of(chain.from_iterable(pool.map(_records, items.batches(ids[True]))))
+        records = chain.from_iterable(pool.map(_records, items.batches(ids[False])))
+        return [booking_of(record, cancels) for record in records]
 
 
 def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
@@ -263,14 +264,6 @@ def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
     return list(history_lists.between(stretch, HistoryFilter(acquirer=acquirer)))
 
 
-def _bookings(batch: list[str], cancels: Cancels) -> list[Booking]:
-    return [booking_of(record, cancels) for record in _records(batch)]
-
-
 def _records(batch: list[str]) -> list[BookedTransaction]:
     keys = [Key(transactions.TABLE, BookedTransaction, {"id": one}) for one in batch]
     return [record for record in read_all(keys, ATTRIBUTES) if record is not None]
-
-
-def _batches(ids: list[str]) -> Iterable[list[str]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))

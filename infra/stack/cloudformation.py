@@ -64,13 +64,15 @@ class _Template:
         self._values = values
         self._functions: dict[str, Callable[[Any], Any]] = {
             "Fn::If": self._if,
-            "Fn::Equals": self._equals,
+            "Fn::Equals": lambda pair: (
+                len({str(self.resolved(one)) for one in pair}) == 1
+            ),  # CloudFormation compares text
             "Fn::Join": self._join,
-            "Fn::Not": self._not,
+            "Fn::Not": lambda argument: not self.resolved(argument[0]),
             "Fn::Select": self._select,
-            "Fn::Split": self._split,
+            "Fn::Split": lambda argument: str(self.resolved(argument[1])).split(argument[0]),
             "Fn::Sub": self._substituted,
-            "Ref": self._value_of,
+            "Ref": lambda name: self._values.get(name, {"Ref": name}),
         }
 
     def holds(self, condition: str) -> bool:
@@ -91,13 +93,6 @@ class _Template:
         condition, yes, no = argument
         return self.resolved(yes if self.holds(condition) else no)
 
-    def _equals(self, argument: list[Any]) -> bool:
-        one, other = self.resolved(argument)
-        return str(one) == str(other)  # CloudFormation compares text
-
-    def _not(self, argument: list[Any]) -> bool:
-        return not self.resolved(argument[0])
-
     def _join(self, argument: list[Any]) -> str:
         separator, items = argument[0], self.resolved(argument[1])
         return str(separator).join(items) if isinstance(items, list) else str(items)
@@ -106,13 +101,6 @@ class _Template:
         number, items = argument[0], self.resolved(argument[1])
         known = all(isinstance(item, str) for item in items)
         return items[number] if known else {"Fn::Select": [number, items]}
-
-    def _split(self, argument: list[Any]) -> list[str]:
-        separator, text = argument
-        return str(self.resolved(text)).split(separator)
-
-    def _value_of(self, name: str) -> Any:
-        return self._values.get(name, {"Ref": name})
 
     def _substituted(self, text: Any) -> Any:
         if not isinstance(text, str):

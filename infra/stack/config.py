@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -90,22 +91,24 @@ def check_values(sam: dict[str, Any], project: Path, stage: str) -> None:
     The packed code reads them, so a file that they name must also be packed.
     """
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
-    found: dict[tuple[tuple[str, str], ...], list[str]] = {}  # functions by their variables
+    functions: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # by their variables
     for name, item in sam["Resources"].items():
         if item["Type"] == "AWS::Serverless::Function":
             own = item["Properties"].get("Environment", {}).get("Variables", {})
             variables = {key: _by_default(value, sam["Parameters"]) for key, value in (shared | own).items()}
-            found.setdefault(tuple(sorted(variables.items())), []).append(HUMP.sub("_", name).lower())
-    of_functions: dict[str, list[str]] = {}  # functions by problem
-    for pairs, functions in found.items():
+            functions[tuple(sorted(variables.items()))].append(HUMP.sub("_", name).lower())
+    problems: dict[str, list[str]] = defaultdict(list)  # functions by problem
+    for pairs, alike in functions.items():
         for problem in (*_too_large(pairs), *_wrong_values(dict(pairs), project, {*shared, "STAGE"})):
-            of_functions.setdefault(problem, []).extend(functions)
-    everywhere = sum(map(len, found.values()))
-    lines: list[str] = []
-    for problem, functions in of_functions.items():
-        named = () if len(functions) == everywhere else functions
-        lines += _lines(stage, [problem], *named)
-    _refuse(lines)
+            problems[problem] += alike
+    everywhere = sum(map(len, functions.values()))
+    _refuse(
+        [
+            line
+            for problem, named in problems.items()
+            for line in _lines(stage, [problem], *(named if len(named) < everywhere else ()))
+        ]
+    )
 
 
 def _refuse(lines: list[str]) -> None:

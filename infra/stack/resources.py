@@ -55,16 +55,15 @@ def create_table_arguments(stack: str) -> list[dict[str, Any]]:
         {
             "TableName": physical_name(table["TableName"], stack),
             **{name: value for name, value in table.items() if name not in _DEPLOYED_ONLY},
-            **({"StreamSpecification": stream} if (stream := _stream_of(table)) else {}),
+            # Unlike a template, CreateTable must enable the stream.
+            **(
+                {"StreamSpecification": {"StreamEnabled": True, **stream}}
+                if (stream := table.get("StreamSpecification"))
+                else {}
+            ),
         }
         for table in properties_of(TABLE_TYPE)
     ]
-
-
-def _stream_of(table: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the stream of a table for CreateTable, which unlike a template must enable it."""
-    specification = table.get("StreamSpecification")
-    return {"StreamEnabled": True, **specification} if specification else None
 
 
 def ttl_specifications(stack: str) -> dict[str, dict[str, Any]]:

@@ -125,7 +125,7 @@ def test_a_feed_that_cannot_read_the_streams_looks_again(
 
 
 class Shard:
-    """The client of a stream with one shard, whose iterators expire. It numbers them, and each page goes on where its iterator stands."""
+    """The client of a stream with one shard, whose iterators expire. It numbers them, and goes on where one stands."""
 
     def __init__(self, *errors: str) -> None:
         self.errors, self.begun = list(errors), 0
