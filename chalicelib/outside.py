@@ -84,10 +84,6 @@ def _argon2() -> "PasswordHasher":
     return PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 
 
-def _typed() -> TextIO:
-    return sys.stdin
-
-
 @dataclass(frozen=True)
 class Outside:
     """The time, the settings, the secrets and each way out of the service."""
@@ -107,7 +103,7 @@ class Outside:
     send_sms: "Callable[[Outbox, str], str] | None" = None  # None: by `gateways.sms`
     look_up: Callable[..., Any] = _look_up  # the addresses of a name
     open_socket: "Callable[..., socket.socket]" = _open_socket
-    typed: Callable[[], TextIO] = _typed  # the standard input of an operator
+    typed: Callable[[], TextIO] = lambda: sys.stdin  # the standard input of an operator
 
 
 current = Outside()

@@ -113,7 +113,7 @@ def _fields(base: Dialect, document: object) -> dict[str, FieldFormat]:
     fields = {**base.fields}
     for number, entry in _entries(document, "fields").items():
         key = f"fields.{number}"
-        if not (number.isascii() and number.isdigit() and str(int(number)) == number) or not _is_field(int(number)):
+        if number not in {str(one) for one in range(2, MAX_FIELD + 1) if one not in BITMAPS}:
             raise DialectError(key, "is no field")
         if entry is not None:
             fields[number] = _field(fields.get(number), entry, key)
@@ -122,10 +122,6 @@ def _fields(base: Dialect, document: object) -> dict[str, FieldFormat]:
         else:
             fields.pop(number, None)
     return fields
-
-
-def _is_field(number: int) -> bool:
-    return 1 < number <= MAX_FIELD and number not in BITMAPS
 
 
 def _field(base: FieldFormat | None, document: object, key: str) -> FieldFormat:

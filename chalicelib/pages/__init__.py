@@ -76,9 +76,6 @@ TYPES = {SHOP: "receipt", TILL: "worker; manifest-src 'self'; worker-src 'self'"
 
 def policy(page: str) -> str:
     """Return the policy of a page."""
-    styles = " ".join(map(_digest, sorted(STYLES)))
+    digests = (base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in sorted(STYLES))
+    styles = " ".join(f"'sha256-{digest}'" for digest in digests)
     return POLICY.format(styles=styles, bucket=files_gateway.origin(), types=TYPES[page])
-
-
-def _digest(style: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"

@@ -14,6 +14,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -213,6 +214,17 @@ def problem(check: int, message: str, field: str = "") -> PydanticCustomError:
     `field` is the wire name of the field with the problem, when the check is one of the whole model.
     """
     return PydanticCustomError(str(int(check)), "{reason}", {"reason": message, "field": field})
+
+
+def checked(is_right: Callable[[Any], bool], check: Check, expected: str) -> AfterValidator:
+    """Return a field's own check: a value that is not right has this finding."""
+
+    def judge(value: Any) -> Any:
+        if not is_right(value):
+            raise problem(check, expected)
+        return value
+
+    return AfterValidator(judge)
 
 
 def _exact(value: object) -> object:

@@ -23,7 +23,7 @@ from chalicelib.domain import picture
 from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Request, Text, check_unicode, pattern, problem
+from chalicelib.schemas.base import Request, Text, check_unicode, checked, pattern, problem
 
 MAX_OBJECT = 8 * 1024
 MAX_DEPTH = 32
@@ -75,14 +75,10 @@ ReceiptPhone = Annotated[
 ]  # stored as messages are sent to it
 
 
-def _values_of(value: dict[str, Any] | list[Any]) -> list[Any]:
-    return list(value.values()) if isinstance(value, dict) else value
-
-
 def _values(value: Any) -> Iterator[Any]:
     """Yield the values in a value of JSON, at any level."""
     yield value
-    for inner in _values_of(value) if isinstance(value, dict | list) else ():
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _values(inner)
 
 
@@ -155,15 +151,9 @@ QUEUE_ID_SCHEMA = WithJsonSchema({"type": "string", "maxLength": 512})
 QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 
 
-def one_of(values: Collection[int]) -> AfterValidator:
+def one_of(values: Collection[Any]) -> AfterValidator:
     """Return a check that refuses all other values."""
-
-    def check(value: int) -> int:
-        if value not in values:
-            raise problem(Check.NOT_IN_DICTIONARY, f"One of {', '.join(map(str, values))} is expected.")
-        return value
-
-    return AfterValidator(check)
+    return checked(values.__contains__, Check.NOT_IN_DICTIONARY, f"One of {', '.join(map(str, values))} is expected.")
 
 
 def shared_fields(body: Request, record: type, *, without: Collection[str]) -> dict[str, Any]:

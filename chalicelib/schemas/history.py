@@ -10,7 +10,7 @@ from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check, ErrorCode
-from chalicelib.schemas.base import Identifier, Request, Rule, RuledRequest, Text, contradiction, problem
+from chalicelib.schemas.base import Identifier, Request, Rule, RuledRequest, Text, checked, contradiction, problem
 from chalicelib.schemas.field_types import ExtID
 from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
@@ -35,13 +35,8 @@ def _in_any_capitals(value: object) -> object:
     return value.strip().capitalize() if isinstance(value, str) else value
 
 
-def _guid(text: str | None) -> str | None:
-    if text is not None and not is_guid(text):
-        raise problem(Check.FORMAT, "A GUID is expected.")
-    return text
-
-
 Day = Annotated[date, BeforeValidator(_day)]
+GUID = checked(lambda text: text is None or is_guid(text), Check.FORMAT, "A GUID is expected.")
 Sought = Annotated[Text, AfterValidator(lambda text: text.strip() or None)]
 
 
@@ -72,7 +67,7 @@ class ListBasicModel(Request):
     search: Sought | None = None
     account_id: Identifier | None = None
     sort: Annotated[Literal["Date asc", "Date desc", "Date"], BeforeValidator(_in_any_capitals)] = "Date desc"
-    id: Annotated[Sought, AfterValidator(_guid)] | None = None
+    id: Annotated[Sought, GUID] | None = None
     invoice: Sought | None = None
     invoice_original: Sought | None = None
     rrn: Sought | None = None

@@ -1,6 +1,7 @@
 """The settings of the mobile application and the printer, in requests and answers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, create_model
@@ -144,10 +145,5 @@ class PrinterView(View):
     @classmethod
     def of(cls, own: PrinterSettings | None, effective: PrinterSettings) -> Self:
         """Return the view of the agent's own printer and the printer in force."""
-        own = own or PrinterSettings()
-        return cls(
-            printer_id=own.printer_id,
-            printer_code=own.printer_code,
-            printer_id_effective=effective.printer_id,
-            printer_code_effective=effective.printer_code,
-        )
+        in_force = {f"{name}_effective": value for name, value in asdict(effective).items()}
+        return cls(**asdict(own or PrinterSettings()), **in_force)

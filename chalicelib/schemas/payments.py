@@ -43,6 +43,7 @@ from chalicelib.schemas.base import (
     RuledRequest,
     Text,
     check_unicode,
+    checked,
     contradiction,
     is_mark,
     pattern,
@@ -249,24 +250,16 @@ def _is_json(text: str) -> str:
     return text
 
 
-def _input_type(value: int) -> int:
-    if value not in {*InputType, *NOT_SUPPORTED}:
-        raise problem(Check.NOT_IN_DICTIONARY, f"InputType is one of {', '.join(str(int(one)) for one in InputType)}.")
-    return value
-
-
 GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
 
 
-def _no_default(text: str) -> str:
-    if DEFAULT_GUID.fullmatch(text):
-        raise problem(Check.FORMAT, "A GUID of one digit is no ID: make a new GUID for each payment and reversal.")
-    return text
-
-
-OwnId = Annotated[str, GUID_FIELD, AfterValidator(_no_default)]
+NO_ID = "A GUID of one digit is no ID: make a new GUID for each payment and reversal."
+OwnId = Annotated[str, GUID_FIELD, checked(lambda text: not DEFAULT_GUID.fullmatch(text), Check.FORMAT, NO_ID)]
 CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
-InputTypeField = Annotated[int, AfterValidator(_input_type)]
+INPUT_TYPES = f"InputType is one of {', '.join(str(int(one)) for one in InputType)}."
+InputTypeField = Annotated[
+    int, checked({*InputType, *NOT_SUPPORTED}.__contains__, Check.NOT_IN_DICTIONARY, INPUT_TYPES)
+]
 
 
 class CustomField(Request):

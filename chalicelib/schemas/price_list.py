@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from chalicelib.domain import price_list
 from chalicelib.domain.business_days import text_of, zone_of
@@ -12,24 +12,18 @@ from chalicelib.domain.money import MAX_MINOR, Currency, from_minor
 from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, compared_barcode, is_barcode
 from chalicelib.domain.taxes import Tax
 from chalicelib.errors import Check, Finding
-from chalicelib.schemas.base import Answer, Exact, Identifier, Request, Rule, RuledRequest, View, pattern, problem
+from chalicelib.schemas.base import Answer, Exact, Identifier, Request, Rule, RuledRequest, View, checked, pattern
 from chalicelib.schemas.request_context import Context, ZoneQuery
 
 MAX_RATE_DIGITS = 4  # after the point
 
 
-def _rate(value: Decimal) -> Decimal:
-    if value != value.quantize(Decimal(1).scaleb(-MAX_RATE_DIGITS)):
-        raise problem(Check.TOO_MANY_DECIMALS, f"A rate has at most {MAX_RATE_DIGITS} decimals.")
-    return value
-
-
-def _barcode(text: str) -> str:
-    if not is_barcode(text):
-        raise problem(Check.FORMAT, "An EAN-8, UPC-A, EAN-13 or GTIN-14 with its check digit is expected.")
-    return text
-
-
+RATE = checked(
+    lambda value: value == value.quantize(Decimal(1).scaleb(-MAX_RATE_DIGITS)),
+    Check.TOO_MANY_DECIMALS,
+    f"A rate has at most {MAX_RATE_DIGITS} decimals.",
+)
+BARCODE_EXPECTED = "An EAN-8, UPC-A, EAN-13 or GTIN-14 with its check digit is expected."
 TaxCode = Annotated[str, pattern("^[A-Za-z0-9_-]{1,16}$", "1 to 16 letters, digits, _ or - are expected.")]
 
 
@@ -38,7 +32,7 @@ class TaxIn(Request):
 
     code: TaxCode
     name: Annotated[str, Field(min_length=1, max_length=40)]
-    rate: Annotated[Exact, Field(ge=0, le=100), AfterValidator(_rate)]
+    rate: Annotated[Exact, Field(ge=0, le=100), RATE]
 
 
 class ItemIn(Request):
@@ -50,7 +44,7 @@ class ItemIn(Request):
     unit: Annotated[str, Field(max_length=8)] | None = None
     tax_code: Annotated[str, Field(max_length=64)] | None = None
     group: Annotated[str, Field(max_length=40)] | None = None
-    barcode: Annotated[str, Field(max_length=64), AfterValidator(_barcode)] | None = None
+    barcode: Annotated[str, Field(max_length=64), checked(is_barcode, Check.FORMAT, BARCODE_EXPECTED)] | None = None
     active: bool = True
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.reversal import ReversalOrder
@@ -11,7 +11,7 @@ from chalicelib.domain.reversal_card import SentCard, sent_card
 from chalicelib.domain.reversibility import ReverseMode, known_mode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode
-from chalicelib.schemas.base import Exact, Identifier, LongText, Request, RuledRequest, Text, problem
+from chalicelib.schemas.base import Exact, Identifier, LongText, Request, RuledRequest, Text, checked
 from chalicelib.schemas.card import CARD_PATHS, Card
 from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, PaymentFields, Receipt, fields_of
 from chalicelib.schemas.request_context import Context
@@ -29,10 +29,7 @@ def _alias(value: object) -> object:
     return int(ALIASES[value]) if isinstance(value, str) and value in ALIASES else value
 
 
-def _mode(value: int) -> int:
-    if value not in set(ReverseMode):
-        raise problem(Check.NOT_IN_DICTIONARY, "ReverseMode is 1, 2, 3 or 5.")
-    return value
+MODE = checked(set(ReverseMode).__contains__, Check.NOT_IN_DICTIONARY, "ReverseMode is 1, 2, 3 or 5.")
 
 
 class BasicReverseTran(Request):
@@ -41,7 +38,7 @@ class BasicReverseTran(Request):
     SPELLINGS: ClassVar[Mapping[str, str]] = {"CurrencyId": "CurrencyID"}
 
     transaction_id: Annotated[str, Field(max_length=64)]
-    reverse_mode: Annotated[int, BeforeValidator(_alias), AfterValidator(_mode)]
+    reverse_mode: Annotated[int, BeforeValidator(_alias), MODE]
     id: OwnId | None = None
     input_type: Identifier | None = None
     currency_id: Annotated[str, CURRENCY_FIELD] | None = None

@@ -1,6 +1,6 @@
 """The request to create a terminal, and the view of a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ from chalicelib.schemas.base import (
     State,
     Text,
     View,
+    checked,
     pattern,
     problem,
     views_of,
@@ -41,31 +42,19 @@ PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "N
 LATIN = r"^[\x20-\x7E\u{A0}-\u{24F}\u{1E00}-\u{1EFF}]+$"
 NUMERIC = r"^[0-9]{3}$"
 REGION_FIELD = pattern(r"^[A-Za-z0-9]{1,3}$", "One to three letters or digits are expected.")
+CAPABILITY = checked(ENTRY_CAPS.__contains__, Check.NOT_IN_DICTIONARY, "A capability code from 0 to 10 is expected.")
 NUMERIC_EXPECTED = "A numeric code of three digits such as 710 is expected."
 
 
-def _known_currency(number: str) -> str:
-    if iso_codes.currency(number) is None:
-        raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 4217 code such as 710 is expected.")
-    return number
-
-
-def _known_country(number: str) -> str:
-    if iso_codes.country_code(number) is None:
-        raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 3166-1 code such as 710 is expected.")
-    return number
+def _known(find: Callable[[str], object], standard: str) -> AfterValidator:
+    expected = f"A numeric {standard} code such as 710 is expected."
+    return checked(lambda number: find(number) is not None, Check.NOT_IN_DICTIONARY, expected)
 
 
 def _region(code: str, info: ValidationInfo) -> str:
     if info.data.get("country") == SOUTH_AFRICA and code.upper() not in PROVINCES:
         raise problem(Check.NOT_IN_DICTIONARY, f"A province is expected: {', '.join(sorted(PROVINCES))}.")
     return code.upper()
-
-
-def _capability(code: str) -> str:
-    if code not in ENTRY_CAPS:
-        raise problem(Check.NOT_IN_DICTIONARY, "A capability code from 0 to 10 is expected.")
-    return code
 
 
 PRINTABLE = pattern(r"^[\x20-\x7E]*$", "Printable ASCII characters are expected.")
@@ -75,10 +64,6 @@ def _not_blank(name: str) -> str:
     if not name.strip():
         raise problem(Check.OUT_OF_RANGE, "It may not be blank.")
     return name.strip()
-
-
-def _filled(text: str) -> str | None:
-    return text.strip() or None
 
 
 class CreateTerminal(Request):
@@ -100,12 +85,12 @@ class CreateTerminal(Request):
     alias: Name | None = None
     sic: Annotated[str, pattern(r"^[0-9]{4}$", "A merchant category code of four digits is expected.")]
     title: Name
-    currency: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), AfterValidator(_known_currency)]
-    country: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), AfterValidator(_known_country)]
+    currency: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), _known(iso_codes.currency, "ISO 4217")]
+    country: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), _known(iso_codes.country_code, "ISO 3166-1")]
     country_code: CountryCode
     city: Annotated[str, Field(min_length=1, max_length=512)]
     location: Annotated[str, Field(min_length=1, max_length=512), pattern(LATIN, "Latin characters are expected.")]
-    entry_caps: Annotated[str, AfterValidator(_capability)]
+    entry_caps: Annotated[str, CAPABILITY]
     region_code: Annotated[str, REGION_FIELD, AfterValidator(_region)]
     device_info: DeviceInfo
     terminal_group_id: Identifier | None = None
@@ -114,7 +99,9 @@ class CreateTerminal(Request):
     state: State | None = None
     description: LongText | None = None
     terminal_class: Text | None = Field(None, alias="Class")
-    back_retailer_id: Annotated[Text, PRINTABLE, AfterValidator(_filled)] | None = None  # the MID
+    back_retailer_id: Annotated[Text, PRINTABLE, AfterValidator(lambda text: text.strip() or None)] | None = (
+        None  # the MID
+    )
     owner: Text | None = None
     region: Text | None = None
     branch: Text | None = None

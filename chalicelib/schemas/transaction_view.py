@@ -139,13 +139,8 @@ class TaxAmountView(View):
     @classmethod
     def of(cls, amount: TaxAmount, currency: Currency) -> Self:
         """Return the view of a tax in an amount."""
-        return cls(
-            code=amount.code,
-            name=amount.name,
-            rate=amount.rate,
-            gross=money.from_minor(amount.gross_minor, currency),
-            tax=money.from_minor(amount.tax_minor, currency),
-        )
+        gross, tax = (money.from_minor(minor, currency) for minor in (amount.gross_minor, amount.tax_minor))
+        return cls.carried(amount, gross=gross, tax=tax)
 
 
 class TransPosView(View):

@@ -59,11 +59,6 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
         raise
 
 
-def log_many_places(login: str) -> None:
-    """Log one line about a login that is tried from many addresses."""
-    log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
-
-
 SECONDS = 4.5  # that an outage may cost the authorizer; its function is stopped after five
 
 
@@ -175,7 +170,7 @@ def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: 
     source = secrets.pseudonym("source", attempt.source)
     before = password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))
     if reaches_many_places(before, source):
-        log_many_places(credential.login)
+        log("login_from_many_places", login=secrets.pseudonym(LOGIN, credential.login), sources=MANY_PLACES)
     raise ServiceError(ErrorCode.BAD_CREDENTIAL)
 
 

@@ -29,14 +29,9 @@ def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], 
     body.check_readable()
     merchant = admitted.merchant_of(owner.client_id)
 
-    matching = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]
+    cards = (card for card in linked_cards.of_agent(owner_id) if card.deleted == bool(body.deleted))
+    matching = [card for card in cards if body.state in (None, card.state) and body.status in (None, card.status)]
     return page_of(matching, body.page), merchant.gmt if merchant else 0
-
-
-def _matches(card: LinkedCard, body: GetLinkedCards) -> bool:
-    return (
-        body.state in (None, card.state) and body.status in (None, card.status) and card.deleted == bool(body.deleted)
-    )
 
 
 def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str | None = None) -> LinkedCard:

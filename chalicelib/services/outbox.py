@@ -73,7 +73,7 @@ def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None
     """Return the entry after one attempt, and the reason if it was not sent."""
     if outbox.is_spent(held):
         return outbox.given_up(held, now), "no attempt came back"
-    if not _has_sender(held):
+    if not (settings().mail_from if held.channel == EMAIL else settings().sms_sender):
         return outbox.given_up(held, now), "the stage has no sender"
     message = held if held.text else _with_text(held)
     if not message.text:
@@ -88,10 +88,6 @@ def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None
     if left:
         return outbox.failed(replace(held, to=tuple(left)), now), reason
     return outbox.sent(held, now), None
-
-
-def _has_sender(entry: Outbox) -> bool:
-    return bool(settings().mail_from if entry.channel == EMAIL else settings().sms_sender)
 
 
 def _send_one(message: Outbox, address: str, until: float) -> None:

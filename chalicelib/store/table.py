@@ -299,17 +299,15 @@ def table_name(table: str) -> str:
     return settings().table_prefix + table
 
 
+NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+
+
 def put_new(
     table: str, record: Any, key: str, otherwise: Exception | None = None, *, index: Mapping[str, Any] | None = None
 ) -> Write:
     """Return the write of a record under a new key; `index` adds attributes that only an index needs."""
     item = {**encode(record), **{name: value_of(value) for name, value in (index or {}).items()}, VERSION: NEW}
-    parameters = {
-        "TableName": table_name(table),
-        "Item": item,
-        "ConditionExpression": "attribute_not_exists(#key)",
-        "ExpressionAttributeNames": {"#key": key},
-    }
+    parameters = {"TableName": table_name(table), "Item": item, **_condition(f"attribute_not_exists(#{key})", NOTHING)}
     return Write("Put", parameters, otherwise or AlreadyExistsError())
 
 
@@ -320,7 +318,14 @@ def put_item(table: str, item: Mapping[str, Any]) -> Write:
     )
 
 
-NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+def _condition(condition: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a condition, which names attributes as `#name` and these values as `:name`."""
+    parameters: dict[str, Any] = {
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": attribute_names(condition),
+        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
+    }
+    return {name: value for name, value in parameters.items() if value}
 
 
 def update(  # noqa: PLR0913  the parts of UpdateItem
@@ -367,23 +372,13 @@ def delete(
     reason: Deletion, key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: Exception | None = None
 ) -> Write:
     """Return the deletion of an item, for a reason in the registry of deletions."""
-    parameters: dict[str, Any] = {"TableName": table_name(reason.table), "Key": key.wire()}
-    if condition:
-        parameters["ConditionExpression"] = condition
-        parameters["ExpressionAttributeNames"] = attribute_names(condition)
-        parameters["ExpressionAttributeValues"] = {f":{name}": value_of(value) for name, value in values.items()}
+    parameters = {"TableName": table_name(reason.table), "Key": key.wire(), **_condition(condition, values)}
     return Write("Delete", parameters, otherwise or AlreadyExistsError())
 
 
 def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: Exception) -> Write:
     """Return a check, for a transaction with other writes, that an item fulfils a condition."""
-    parameters = {
-        "TableName": table_name(key.table),
-        "Key": key.wire(),
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": attribute_names(condition),
-        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
-    }
+    parameters = {"TableName": table_name(key.table), "Key": key.wire(), **_condition(condition, values)}
     return Write("ConditionCheck", parameters, otherwise)
 
 
@@ -533,14 +528,9 @@ def _readable_or_none(key: Key[R], item: "Item | None") -> R | None:
 def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str, str], Any]:
     by_table = {table_name(key.table): key for key in keys}
     projection = ", ".join(f"#{attribute}" for attribute in only)
-    options: dict[str, Any] = {
-        "ConsistentRead": True,
-        **(
-            {"ProjectionExpression": projection, "ExpressionAttributeNames": attribute_names(projection)}
-            if only
-            else {}
-        ),
-    }
+    options: dict[str, Any] = {"ConsistentRead": True}
+    if only:
+        options |= {"ProjectionExpression": projection, "ExpressionAttributeNames": attribute_names(projection)}
     pending: dict[str, Any] = {name: {"Keys": [], **options} for name in by_table}
     for key in keys:
         if key.wire() not in pending[table_name(key.table)]["Keys"]:  # DynamoDB refuses repeated keys
@@ -660,10 +650,10 @@ def item_pages(
     return (response["Items"] for response in pages_of(parameters))
 
 
-def pages_of(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the answer for each page of a query."""
+def pages_of(parameters: dict[str, Any], operation: str = "Query") -> Iterator[Mapping[str, Any]]:
+    """Yield the answer for each page of a query or a scan."""
     while True:
-        response = with_retries(lambda: client().call("Query", **parameters))
+        response = with_retries(lambda: client().call(operation, **parameters))
         yield response
         if "LastEvaluatedKey" not in response:
             return

@@ -88,20 +88,11 @@ class Service:
 
     def till_without_chip_reader(self) -> "Service":
         """Make a terminal with EntryCaps 7 and a till at it, and return the service as that till uses it."""
-        owner, login, tid = (
-            Service(self.url, demo_data.OWNER),
-            ("stripe@demo.example", "stripe-demo-password"),
-            "STRIPE07",
-        )
+        owner, tid = Service(self.url, demo_data.OWNER), "STRIPE07"
+        email, password = login = "stripe@demo.example", "stripe-demo-password"
         merchant_id = owner.call("GET", "/api/v1/payment/AuthAccount").body["ClientID"]
         terminal = demo_data.terminal_body(merchant_id, "Stripe Only", (tid, "DEMOBANK0000001"), entry_caps="7")
-        till: Json = {
-            "Name": "Stripe Till",
-            "Email": login[0],
-            "Password": login[1],
-            "TID": tid,
-            "Phone": demo_data.PHONE,
-        }
+        till: Json = {"Name": "Stripe Till", "Email": email, "Password": password, "TID": tid, "Phone": demo_data.PHONE}
         till |= {"BranchID": merchant_id, "ClientID": merchant_id}
         till |= {"MobileSettings": {"Features": demo_data.ALL_FEATURES}}
         for path, body in (("terminal/create", terminal), (f"merchant/{merchant_id}/pos/create", till)):

@@ -91,11 +91,6 @@ def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_
     return body | place | {"EntryCaps": entry_caps, "CountryCode": "ZA", "DeviceInfo": CONTEXT["DeviceInfo"]}
 
 
-def further_till(number: int) -> tuple[str, str]:
-    """Return the login of a till that `make run DEMO=month` adds: the second or the third."""
-    return f"till{number}@demo.example", f"till{number}-demo-password"
-
-
 def print_welcome(url: str, aws_url: str) -> None:
     """Print where everything is, the demo logins, and a first payment to paste into a shell."""
     print(f"\nThe payment service is on {url}. The AWS services are simulated: no account is needed. Ctrl-C ends it.")

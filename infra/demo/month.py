@@ -268,8 +268,8 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
         tid = f"DEMO{number:04d}"
         body = demo_data.terminal_body(first.client_id, f"Demo Store {number}", (tid, "DEMOBANK0000001"))
         terminals.create(CreateTerminal.model_validate(body), caller, now)
-        login, password = demo_data.further_till(number)
-        agent = {"Name": f"Demo Store Till {number}", "Email": login, "Password": password, "Phone": demo_data.PHONE}
+        agent = {"Name": f"Demo Store Till {number}", "Phone": demo_data.PHONE}
+        agent |= {"Email": f"till{number}@demo.example", "Password": f"till{number}-demo-password"}
         place = {"BranchID": first.client_id, "ClientID": first.client_id, "TID": tid}
         profile, _ = agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now)
         opened.append(profile.agent)
@@ -283,10 +283,8 @@ def _owner_of(agent: Agent) -> Caller:
 
 def open_till(agent: Agent) -> OpenTill:
     """Return the till of an agent that has a terminal."""
-    merchant, terminal = (
-        read(merchants_store.key(agent.client_id)),
-        read(terminals_store.key(agent.terminal_id or 0)),
-    )
+    merchant = read(merchants_store.key(agent.client_id))
+    terminal = read(terminals_store.key(agent.terminal_id or 0))
     if merchant is None or terminal is None:
         message = f"Agent {agent.id} has no till."
         raise ValueError(message)

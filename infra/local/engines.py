@@ -256,12 +256,6 @@ def is_closed_to_the_network() -> bool:
     return java is not None and Path(java).resolve().with_name("javac").exists()
 
 
-def warn_if_open_to_the_network() -> None:
-    """Print a line if other machines can reach the tables of DynamoDB Local."""
-    if not is_closed_to_the_network():
-        print("  DynamoDB Local listens on every interface: with a JDK, not a JRE, only on 127.0.0.1.", flush=True)
-
-
 def select(url: str | None) -> None:
     """Send the service's DynamoDB calls to the DynamoDB Local at `url`, or to moto if there is no URL."""
     if os.environ.get(ENDPOINT_VARIABLE) == url:

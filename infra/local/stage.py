@@ -76,8 +76,8 @@ def _start_aws(stack: contextlib.ExitStack, engine: str) -> str:
     """Start the AWS of this process; return the lines about a bank, if one runs. Exit with one line if it cannot."""
     try:
         acquirers = stack.enter_context(bank.acquirers())
-        if engine != ENGINES[0]:
-            engines.warn_if_open_to_the_network()
+        if engine != ENGINES[0] and not engines.is_closed_to_the_network():
+            print("  DynamoDB Local listens on every interface: with a JDK, not a JRE, only on 127.0.0.1.", flush=True)
         with _step(f"tables, key, secret and bucket on {engine}"):
             stack.enter_context(engines.moto_engine(acquirers.environment))
             if engine == "dynamodb-local":

@@ -36,14 +36,9 @@ ENVIRONMENT = {
 }
 
 
-def names() -> set[str]:
-    """Return the names of the variables that every local stage has."""
-    return set(ENVIRONMENT)
-
-
 def page(start_response: "StartResponse") -> Iterable[bytes]:
     """Answer with the settings of this process, with its region and its credentials, which are none."""
-    found = {name: os.environ[name] for name in sorted(config.SETTINGS | names()) if name in os.environ}
+    found = {name: os.environ[name] for name in sorted(config.SETTINGS | ENVIRONMENT.keys()) if name in os.environ}
     content = json.dumps(found).encode()
     start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(content)))])
     return [content]
@@ -63,7 +58,7 @@ def read() -> dict[str, str]:
             with contextlib.closing(http.client.HTTPConnection(parts.netloc, timeout=SECONDS)) as connection:
                 connection.request("GET", PATH)
                 found = json.load(connection.getresponse())
-    if not isinstance(found, dict) or not names() <= found.keys():
+    if not isinstance(found, dict) or not ENVIRONMENT.keys() <= found.keys():
         sys.exit(f"No local stage is at {url}: start one with `make run`, or name its AWS_PORT.")
     no_profile = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
     return {**found, **no_profile, "AWS_ENDPOINT_URL": url}

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.retries import is_dropped, with_retries
-from chalicelib.store.table import BATCH, VERSION, Item, Value, Write, client, table_name
+from chalicelib.store.table import BATCH, VERSION, Item, Value, Write, client, pages_of, table_name
 from infra.stack import resources
 
 
@@ -40,14 +40,7 @@ def name_of(table: str, item: Item) -> str:
 
 def pages(name: str) -> Iterator[list[dict[str, Value]]]:
     """Yield all items of the table with this full name, page by page (strong reads)."""
-    start: dict[str, Any] = {}
-    while True:
-        parameters = {"TableName": name, "ConsistentRead": True, **start}
-        page = with_retries(lambda sent=parameters: client().call("Scan", **sent))  # type: ignore[misc]
-        yield page["Items"]
-        if "LastEvaluatedKey" not in page:
-            return
-        start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+    return (page["Items"] for page in pages_of({"TableName": name, "ConsistentRead": True}, "Scan"))
 
 
 def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> dict[str, dict[str, Value]]:

@@ -116,10 +116,6 @@ def _sums_of(reversals: Sequence[Transaction]) -> Reversals:
 def _highest(stored: Reversals, known: Reversals) -> Reversals:
     one, other = stored.given_back or {}, known.given_back or {}
     given_back = {name: max(one.get(name, Decimal()), other.get(name, Decimal())) for name in one.keys() | other.keys()}
-    return replace(
-        stored,
-        amount_minor=max(stored.amount_minor, known.amount_minor),
-        reserved_minor=max(stored.reserved_minor, known.reserved_minor),
-        count=max(stored.count, known.count),
-        given_back=given_back or None,
-    )
+    numbers = ("amount_minor", "reserved_minor", "count")
+    highest = {name: max(getattr(stored, name), getattr(known, name)) for name in numbers}
+    return replace(stored, **highest, given_back=given_back or None)

@@ -58,7 +58,7 @@ def settings_of(name: str | None, stack: str | None) -> SettingsOf:
 
 def _is_of_the_local_stage() -> bool:
     """Return whether this is a process of the local stage, or one that it started and told where its AWS is."""
-    is_whole = os.environ.get("STAGE") == LOCAL and stage_settings.names() <= os.environ.keys()
+    is_whole = os.environ.get("STAGE") == LOCAL and stage_settings.ENVIRONMENT.keys() <= os.environ.keys()
     return is_whole and bool("moto" in sys.modules or os.environ.get("AWS_ENDPOINT_URL"))
 
 

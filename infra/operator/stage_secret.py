@@ -168,7 +168,10 @@ def described() -> list[str]:
             "; it and the secret before it are accepted" if len(accepted) > 1 else "; only it is accepted"
         )
     if CERTIFICATE in content:
-        notes[CERTIFICATE] = f"; the certificate expires on {_expiry(content[CERTIFICATE]['certificate'])}"
+        from cryptography import x509  # noqa: PLC0415  the other commands need no certificates
+
+        certificate = x509.load_pem_x509_certificate(content[CERTIFICATE]["certificate"].encode())
+        notes[CERTIFICATE] = f"; the certificate expires on {certificate.not_valid_after_utc:%Y-%m-%d}"
     lines = []
     if DIGEST_KEY not in content:
         lines.append(f"{DIGEST_KEY:<24} IS MISSING: no secret key or session works")
@@ -176,12 +179,6 @@ def described() -> list[str]:
         when = f"changed {changed[name]}" if name in changed else "never changed by a command"
         lines.append(f"{name:<24} {when}{notes.get(name, '')}")
     return lines
-
-
-def _expiry(certificate: str) -> str:
-    from cryptography import x509  # noqa: PLC0415
-
-    return f"{x509.load_pem_x509_certificate(certificate.encode()).not_valid_after_utc:%Y-%m-%d}"
 
 
 def _parts(content: Document) -> dict[str, Any]:

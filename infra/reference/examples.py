@@ -27,9 +27,5 @@ def examples() -> dict[str, Any]:
 
 def endpoint_of(method: str, path: str) -> Endpoint:
     """Return the endpoint of a request."""
-    alike = (one for one in ENDPOINTS if one.method == method and _matches(one.path, path))
-    return min(alike, key=lambda one: one.path.count("{"))
-
-
-def _matches(template: str, path: str) -> bool:
-    return re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path) is not None
+    forms = ((one, re.sub(r"\{\w+\}", "[^/]+", one.path)) for one in ENDPOINTS if one.method == method)
+    return min((one for one, form in forms if re.fullmatch(form, path)), key=lambda one: one.path.count("{"))

@@ -42,12 +42,11 @@ def alarms_guide() -> str:
 def parameters_guide() -> str:
     """Return the guide of the template's parameters."""
     parameters = resources.definition()["Parameters"].items()
-    rows = [f"| `{name}` | {one['Description']} | {_default(one)} | {_values(one)} |" for name, one in parameters]
+    rows = []
+    for name, one in parameters:
+        default = f"`{one['Default']}`" if one["Default"] != "" else "none"
+        rows.append(f"| `{name}` | {one['Description']} | {default} | {_values(one)} |")
     return _filled("parameters.txt", parameters=rows)
-
-
-def _default(parameter: dict[str, Any]) -> str:
-    return f"`{parameter['Default']}`" if parameter["Default"] != "" else "none"
 
 
 def _values(parameter: dict[str, Any]) -> str:

@@ -199,14 +199,19 @@ def test_an_answer_after_the_advice_changes_nothing(answer: AcquirerAnswer, till
     assert len(host.advices) == 1
 
 
-@pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(51, "Insufficient funds"), PARTIAL])
-def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
-    answer: AcquirerAnswer, till: Till, host: Host
+@pytest.mark.parametrize(
+    "answer",
+    [AcquirerAnswer(0, "Approved"), AcquirerAnswer(51, "Insufficient funds"), PARTIAL, UnreachableError()],
+)
+def test_a_late_answer_or_refused_connection_while_the_advice_is_repeated_changes_nothing(
+    answer: AcquirerAnswer | UnreachableError, till: Till, host: Host
 ) -> None:
     host.to_advices = LOST
 
     def late(*_: object) -> AcquirerAnswer:
         payment_sweep.run(NOW + 30 * SECOND)
+        if isinstance(answer, UnreachableError):
+            raise answer
         return answer
 
     with broken(authorize=late):
@@ -235,20 +240,6 @@ def test_a_late_decline_of_a_return_does_not_end_its_advice(answer: AcquirerAnsw
     payment_sweep.run(NOW + 2 * MINUTE)
     assert (stored(returned).phase, stored(returned).result.code) == (Phase.REJECTED, 68)
     assert [advice.is_repeat for advice in host.advices if advice.original == returned.id] == [True]
-
-
-def test_a_late_refusal_of_a_connection_does_not_end_an_advice(till: Till, host: Host) -> None:
-    host.to_advices = LOST
-
-    def late(*_: object) -> AcquirerAnswer:
-        payment_sweep.run(NOW + 30 * SECOND)
-        raise UnreachableError
-
-    with broken(authorize=late):
-        payment = till.pay(a_card_body())
-
-    assert payment.phase is Phase.AUTO_CANCELLING
-    assert len(host.advices) == 1
 
 
 def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, host: Host) -> None:
