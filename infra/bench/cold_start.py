@@ -3,8 +3,7 @@
 Each round also starts a function that imports chalice and boto3 and makes a DynamoDB client, under the same
 interpreter and runtime client. Times are compared with that one, so a machine that is busy slows both.
 
-`python -m infra.bench.cold_start [BUILD ...]` packages the stage `dev` and prints a table of it. A BUILD is a folder
-with another package (`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
+`python -m infra.bench.cold_start` packages the stage `dev` and prints the table.
 """
 
 import base64
@@ -15,7 +14,6 @@ import statistics
 import sys
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,8 +47,8 @@ COLUMNS = ("cold, wall ms", "cold, processor ms", MEASURED, "warm, processor ms"
 FOLDER = package.BUILD / "cold-start"
 
 
-def cold_start_table(builds: Sequence[Path] = ()) -> Table:
-    """Package the stage `dev`, print the cost of its functions and of those in other folders; return the first table.
+def cold_start_table() -> Table:
+    """Package the stage `dev`, and print and return the cost of its functions.
 
     Raises RuntimeMissingError and EngineMissingError.
     """
@@ -61,31 +59,18 @@ def cold_start_table(builds: Sequence[Path] = ()) -> Table:
         demo_data.seed()
         settings = functions.settings_of_this_aws(stack.enter_context(aws_server.serve(ports.free_port())))
         log = stack.enter_context(Path(os.devnull).open("wb"))
-        packages = {"": package.BUILD, **{str(build): build for build in builds}}
-        stages = {
-            name: stack.enter_context(functions.started(build, FOLDER / str(number), settings, log=log))
-            for number, (name, build) in enumerate(packages.items())
-        }
-        tables = measure_stages(stages, FOLDER)
-    first, *_ = [show(table) for table in tables]
-    return first
+        return show(_measured(stack.enter_context(functions.started(package.BUILD, FOLDER, settings, log=log))))
 
 
-def measure_stages(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS) -> list[Table]:
-    """Return a table for each stage: medians of so many cold starts, and of warm requests. The stages take turns."""
-    measure = _measure(next(iter(stages.values())), folder)
-    measured: list[Cost] = []
-    costs: dict[str, dict[str, list[Cost]]] = {name: defaultdict(list) for name in stages}
-    for _ in range(rounds):
+def _measured(stage: Stage) -> Table:
+    """Return the table: medians of cold starts, and of warm requests."""
+    measure, measured = _measure(stage), list[Cost]()
+    costs: dict[str, list[Cost]] = defaultdict(list)
+    for _ in range(ROUNDS):
         measured.append(_cold(measure, {})[1])
         measure.kill()
-        for name, stage in stages.items():
-            _pay_first(costs[name], stage)
-    _send_warm(stages)
-    return [_table(name, stage, costs[name], measured) for name, stage in stages.items()]
-
-
-def _table(name: str, stage: Stage, costs: Mapping[str, list[Cost]], measured: list[Cost]) -> Table:
+        _pay_first(costs, stage)
+    _send_warm(stage)
     rows = []
     for key, title in TITLES.items():
         wall = statistics.median(cost.wall_ms for cost in costs[key])
@@ -96,14 +81,14 @@ def _table(name: str, stage: Stage, costs: Mapping[str, list[Cost]], measured: l
             warm_cpu = statistics.median(outcome.cost.cpu_ms for outcome in function.outcomes)
             warm = [f"{warm_cpu:.2f}", f"{max(instance.peak_mb for instance in function.started):.0f}"]
         rows.append((title, f"{wall:.0f}", f"{cpu:.0f}", f"{multiple:.2f}", *warm))
-    return Table("cold-start", (f"function{name and f' of {name}'}", *COLUMNS), rows)
+    return Table("cold-start", ("function", *COLUMNS), rows)
 
 
-def _measure(stage: Stage, folder: Path) -> Function:
+def _measure(stage: Stage) -> Function:
     """Return the function that the others are compared with."""
-    (folder / "measure.py").write_text(MEASURE, encoding="utf-8")
+    (FOLDER / "measure.py").write_text(MEASURE, encoding="utf-8")
     api = stage.functions[API]
-    environment = {**api.environment, "PYTHONPATH": f"{api.environment['PYTHONPATH']}:{folder}"}
+    environment = {**api.environment, "PYTHONPATH": f"{api.environment['PYTHONPATH']}:{FOLDER}"}
     return replace(api, name="measure", handler="measure.handler", environment=environment)
 
 
@@ -128,15 +113,14 @@ def _cold(function: Function, event: Any) -> tuple[Outcome, Cost]:
     return outcome, instance.init + outcome.cost
 
 
-def _send_warm(stages: Mapping[str, Stage]) -> None:
+def _send_warm(stage: Stage) -> None:
     """Send requests to warm instances; the functions remember the costs."""
+    authorizer, api = stage.functions[AUTHORIZER], stage.functions[API]
     for number in range(WARM_UP_REQUESTS + WARM_REQUESTS):
-        for stage in stages.values():
-            authorizer, api = stage.functions[AUTHORIZER], stage.functions[API]
-            if number == WARM_UP_REQUESTS:
-                authorizer.outcomes.clear()
-                api.outcomes.clear()
-            api.invoke(payment_event(authorizer.invoke(authorizer_event())))
+        if number == WARM_UP_REQUESTS:
+            authorizer.outcomes.clear()
+            api.outcomes.clear()
+        api.invoke(payment_event(authorizer.invoke(authorizer_event())))
 
 
 def payment_event(policy: Outcome) -> dict[str, Any]:
@@ -164,6 +148,6 @@ def _event(body: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     try:
-        cold_start_table([Path(build) for build in sys.argv[1:]])
+        cold_start_table()
     except (RuntimeMissingError, EngineMissingError, package.PackageError) as problem:
         sys.exit(str(problem))

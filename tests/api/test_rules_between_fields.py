@@ -29,7 +29,6 @@ LONG = ["x" * 513]  # no text: the fault next to a contradiction
 TWO_SCANNERS = {"BarcodeScanner": True, "Features": {"BarcodeScanner": False, "AcceptCash": LONG}}
 FAULT_OF_FEATURES = ("MobileSettings.Features.AcceptCash", 2)
 LINES = {"AuxData": {"Purchases": [{"Title": "Tea", "Price": "10.00", "Quantity": 1, "Tags": LONG[0]}]}}
-CHEAP = {"AuxData": {"Purchases": [{"Title": "Tea", "Price": 1, "Quantity": 1}]}}
 FAULT_OF_LINES = ("BasicTran.AuxDataInput.AuxData.Purchases[0].Tags", 2)
 PHOTO = {"FileType": "PHOTO"}
 EMAILS = [f"a{number}@example.com" for number in range(3)]

@@ -28,7 +28,6 @@ def test_midnight_in_greenwich_is_another_day_in_the_west(gmt: int, day: str) ->
     assert business_day(midnight, gmt) == date.fromisoformat(day)
 
 
-MILLISECOND = timedelta(milliseconds=1)
 INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  hypothesis adds the zone
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 

@@ -197,14 +197,6 @@ def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
     )
 
 
-NO_PROFILE = {
-    "STAGE": "dev",
-    "AWS_ACCESS_KEY_ID": "",
-    "AWS_SECRET_ACCESS_KEY": "",
-    "AWS_SHARED_CREDENTIALS_FILE": "/none",
-}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "command", "line"),
