@@ -38,11 +38,6 @@ def show(table: Table) -> Table:
     return table
 
 
-def names_in(text: str) -> list[str]:
-    """List the tables that a document shows."""
-    return [found["name"] for found in MARKED.finditer(text)]
-
-
 def put_into(text: str, tables: Iterable[Table]) -> str:
     """Return the text of a document with these tables in place of the old ones. Other tables stay."""
     by_name = {table.name: table for table in tables}

@@ -41,8 +41,5 @@ def _of_features() -> dict[str, Names]:
 
 def _names(constant: str, names: dict[str, Names]) -> list[str]:
     """Return a constant with the names in each language."""
-    rows = []
-    for language in LANGUAGES:
-        texts = ", ".join(f'{key}: "{name_in(language, one)}"' for key, one in names.items())
-        rows.append(f"  {language}: {{ {texts} }},")
-    return [f"export const {constant} = {{", *rows, "};"]
+    texts = {one: ", ".join(f'{key}: "{name_in(one, found)}"' for key, found in names.items()) for one in LANGUAGES}
+    return [f"export const {constant} = {{", *(f"  {one}: {{ {text} }}," for one, text in texts.items()), "};"]

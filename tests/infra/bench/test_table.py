@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.bench.table import DOCUMENTS, ROOT, Table, names_in, put_into, write_documents
+from infra.bench.table import DOCUMENTS, MARKED, ROOT, Table, put_into, write_documents
 
 MADE = {
     "operations",
@@ -15,6 +15,13 @@ MADE = {
     "export",
     "cold-start",
 }  # by infra.bench
+
+
+def names_in(text: str) -> list[str]:
+    """The tables that a document shows."""
+    return [found["name"] for found in MARKED.finditer(text)]
+
+
 PAGES = Table("pages", ("page", "calls"), [("first", "5"), ("last", "6")])
 SHOWN = """Before.
 
