@@ -201,7 +201,7 @@ def test_a_stage_without_a_required_setting_does_not_start(
 def test_outside_lambda_what_is_missing_is_the_local_stages_unless_another_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in OF_THE_LOCAL_STAGE:
+    for name in (*OF_THE_LOCAL_STAGE, "PARTNERS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TABLE_PREFIX", "mine-")
 
