@@ -28,9 +28,9 @@ help:
 
 test: $(VENV)  ## run the quick tests, which need Python alone. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) --quick $(ARGS)
-	@echo "\`make check\` adds format, types, and the tests of the package, the pages and the engines: it needs npm, Java, Chromium, hledger, Python $(RUNTIME)."
+	@echo "\`make check\` adds format, types, and the tests of infra, the pages and the engines: it needs npm, Java, Chromium, hledger, Python $(RUNTIME)."
 
-check: lint test $(NODE_TOOLS) $(PYTHON_TOOLS) $(LAMBDA)  ## run all checks and tests, as .ci/run does. RELEASE=1 adds every engine, libraries and tools
+check: test lint $(NODE_TOOLS) $(PYTHON_TOOLS) $(LAMBDA)  ## run all checks and tests, as .ci/run does. RELEASE=1 adds every engine, libraries and tools
 	@$(if $(RELEASE),ENGINES=all) $(BIN)/pytest $(PARALLEL) --slow $(if $(RELEASE),-m "") $(ARGS)
 
 lint: $(VENV) $(NODE_TOOLS)  ## check format, lint and types

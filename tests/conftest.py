@@ -299,7 +299,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_quick(item: pytest.Item) -> bool:
     if item.get_closest_marker("slow") or set(getattr(item, "fixturenames", ())) & SLOW_FIXTURES:
         return False
-    if item.path.relative_to(FOLDER).parts[0] in {"browser", "clients", "pages", "properties", "simulation"}:
+    if item.path.relative_to(FOLDER).parts[0] in {"browser", "clients", "infra", "pages", "properties", "simulation"}:
         return False
     return "dynamodb-local" not in getattr(item, "callspec", NO_PARAMETERS).params.values()
 

@@ -41,6 +41,8 @@ TOLD = (
 WORDS = {"GetItem": "reads", "PutItem": "stores", "UpdateItem": "changes", "DeleteItem": "deletes"}
 OF_TRANSACTION = {"Put": "stores", "Update": "changes", "Delete": "deletes", "ConditionCheck": "checks"}
 
+NEW = re.compile(r"attribute_not_exists\(#\w+\)")  # of each new item
+
 
 def described(operation: str, parameters: Call) -> str:
     """Return what a call is for, in one line."""
@@ -96,7 +98,7 @@ def _written(write: Call) -> str:
     values = write.get("ExpressionAttributeValues", {})
     if expression:
         text += f": {_filled(expression, values)}"
-    if condition and "attribute_not_exists(#key)" not in condition:
+    if condition and not NEW.fullmatch(condition):
         text += f", if {_filled(condition, values)}"
     return text
 
