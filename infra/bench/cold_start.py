@@ -85,10 +85,11 @@ def _measured(stage: Stage) -> Table:
 
 
 def _measure(stage: Stage) -> Function:
-    """Return the function that the others are compared with."""
+    """Return the function that the others are compared with. It has the botocore of the runtime, which we pack."""
     (FOLDER / "measure.py").write_text(MEASURE, encoding="utf-8")
     api = stage.functions[API]
-    environment = {**api.environment, "PYTHONPATH": f"{api.environment['PYTHONPATH']}:{FOLDER}"}
+    own = {name: api.environment[name] for name in ("LAMBDA_RUNTIME_DIR", "LAMBDA_TASK_ROOT")}
+    environment = {**api.environment, "PYTHONPATH": ":".join([*own.values(), str(FOLDER)])}
     return replace(api, name="measure", handler="measure.handler", environment=environment)
 
 
