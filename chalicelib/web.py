@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel
@@ -92,6 +92,7 @@ PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credentia
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **HSTS}
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
+LOCAL_HINT = {"hint": "The local stage lacks its AWS or its tables: see `make run`, and in a test create_resources."}
 FAILED = 400  # the least status of a failure
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
 
@@ -221,7 +222,9 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
             return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), sent)
         except ServiceError as refusal:
             if refusal.error.is_outage:
-                log_defect(refusal, request_id=request_id_of(request))
+                is_of_the_store = refusal.error is ErrorCode.STORE_UNAVAILABLE
+                hint = LOCAL_HINT if is_of_the_store and settings().is_local else {}
+                log_defect(refusal, request_id=request_id_of(request), **hint)
             return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
             return crash(defect, request)
@@ -350,16 +353,11 @@ def request_id_of(request: Request) -> str:
 def edge(request: Request, get_response: Callable[[Request], Response]) -> Response:
     """Put Chalice's own answers into the envelope, and log one line per request (the middleware)."""
     started = time.perf_counter()
-    answered = get_response(request)
-    is_ours = isinstance(answered, Enveloped | Document)
-    response: Any = answered if is_ours or answered.status_code < FAILED else _enveloped(answered, request)
+    response: Any = get_response(request)
+    if response.status_code >= FAILED and not isinstance(response, Enveloped | Document):
+        response = _enveloped(response, request)
     allow_origin(response, request)
     context = request.context.get("authorizer") or {}
-    if getattr(response, "error_code", 0) == ErrorCode.STORE_UNAVAILABLE.code and settings().is_local:
-        log(
-            "outage",
-            hint="The local stage lacks its AWS or its tables: see `make run`, and in a test create_resources.",
-        )
     log(
         "request",
         request_id=request_id_of(request),
@@ -372,8 +370,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
         fields=getattr(response, "fields", ()),
         milliseconds=round((time.perf_counter() - started) * 1000, 1),
     )
-    sent: Response = response
-    return sent
+    return cast("Response", response)
 
 
 def _enveloped(response: Response, request: Request) -> Enveloped:

@@ -92,9 +92,7 @@ class Settings:
     messages_per_merchant: int  # of a day
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
-    public_address: (
-        str | None
-    )  # where tills find the stage; set by the stack, for the function that tries the public address
+    public_address: str | None  # where tills find the stage; set by the stack, for the health probe
 
     @property
     def is_local(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from chalicelib.errors import LoggableError
 from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
@@ -20,7 +20,8 @@ from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
 if TYPE_CHECKING:
     from botocore.session import Session
 
-REGION = "eu-west-1"  # of the local stage
+REGION: Final = "eu-west-1"  # of the local stage
+PORT = 8001  # of its AWS
 DYNAMODB, SECRETS_MANAGER, KMS = "dynamodb", "secretsmanager", "kms"
 
 
@@ -67,7 +68,9 @@ _LOCK = Lock()  # one lock for all clients, because the same session makes them
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
-    """Return the variables that decide about region, credentials and endpoints."""
+    """Return the variables that decide about region, keys and endpoints; none in Lambda, where they never change."""
+    if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:
+        return ()
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_")))
 
 
@@ -86,7 +89,7 @@ def _of_the_local_stage() -> dict[str, Any]:
     keys, port = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), LOCAL), os.environ.get("AWS_PORT")
     if not port and any(name.startswith("AWS_ENDPOINT_URL") and url for name, url in _environment()):
         return keys
-    return {**keys, "region_name": REGION, "endpoint_url": f"http://127.0.0.1:{port or 8001}"}
+    return {**keys, "region_name": REGION, "endpoint_url": f"http://127.0.0.1:{port or PORT}"}
 
 
 @lru_cache(maxsize=16)  # tests change the environment

@@ -173,7 +173,7 @@ class _RuntimeApi(BaseHTTPRequestHandler):
 TYPE = "AWS::Serverless::Function"
 MAX_INSTANCES = 8  # for each function, to spare this machine: further requests wait
 NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
-# Packages of Lambda's runtime, which our zip does not hold. awslambdaric is the runtime client.
+# Packages of Lambda's runtime, with its client awslambdaric. Our zip goes before them, with a botocore of its own.
 CLIENT_OF_AWS = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 RUNTIME_CLIENT = ("awslambdaric", "runtime_client*.so", "snapshot_restore_py.py", "simplejson")
 INSTALL_HINT = "The deployed functions need the PyPI package awslambdaric (`make tools` installs it)."

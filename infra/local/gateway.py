@@ -111,12 +111,7 @@ class Authorizer(LocalGatewayAuthorizer):
             raise Refused(Kind.AUTHORIZER_FAILURE) from None
         if not isinstance(answer, dict):
             raise Refused(Kind.AUTHORIZER_CONFIGURATION_ERROR)
-        context = {
-            name: str(value).lower()
-            if isinstance(value, bool)
-            else str(value)  # all that API Gateway passes on is text
-            for name, value in (answer.get("context") or {}).items()
-        }
+        context = {name: _text(value) for name, value in (answer.get("context") or {}).items()}
         if not self.allows(arn, answer):  # a denial needs a code and a message
             raise Refused(Kind.ACCESS_DENIED if "code" in context else Kind.AUTHORIZER_CONFIGURATION_ERROR, context)
         lambda_event["requestContext"]["authorizer"] = {**context, "principalId": answer["principalId"]}
@@ -126,6 +121,11 @@ class Authorizer(LocalGatewayAuthorizer):
         """Return whether a policy allows a call."""
         allowed: bool = self._check_can_invoke_view_function(arn, dict(policy))
         return allowed
+
+
+def _text(value: object) -> str:
+    """Return a value of the authorizer's context as API Gateway passes it on."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Gateway(LocalGateway):

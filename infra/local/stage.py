@@ -18,6 +18,7 @@ from types import FrameType
 from app import app
 from chalicelib import log, outside
 from chalicelib.settings import SettingsError
+from chalicelib.store import aws_client
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.demo import data as demo_data
@@ -30,7 +31,7 @@ from infra.local.gateway import Server
 from infra.local.ports import HOST
 from infra.local.stage_clock import StageClock
 
-PORT, AWS_PORT = 8000, 8001
+PORT, AWS_PORT = 8000, aws_client.PORT
 URL = f"http://{HOST}:{PORT}"
 ENGINES = ("moto", "dynamodb-local")
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from chalicelib import outside
 from chalicelib.settings import OF_THE_LOCAL_STAGE
+from chalicelib.store.aws_client import PORT
 from infra.local.ports import HOST
 from infra.stack import config
 from infra.stack.resources import REGION
@@ -50,7 +51,7 @@ def read() -> dict[str, str]:
     The stage is at AWS_PORT of this machine, else at AWS_ENDPOINT_URL.
     """
     port = os.environ.get("AWS_PORT")
-    url = f"http://{HOST}:{port}" if port else os.environ.get("AWS_ENDPOINT_URL") or f"http://{HOST}:8001"
+    url = f"http://{HOST}:{port}" if port else os.environ.get("AWS_ENDPOINT_URL") or f"http://{HOST}:{PORT}"
     found: object = None
     with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
         parts = urlsplit(url)

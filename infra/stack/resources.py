@@ -6,7 +6,9 @@ The local stage has the same resources. Those of `cloud.json` (hosts, access log
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.store.aws_client import REGION as REGION  # noqa: PLC0414  the region of the local stage
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 # The stack of the local stage.
 STACK = "payments-local"
-REGION: Literal["eu-west-1"] = "eu-west-1"
 ACCOUNT_ID = "123456789012"  # moto's
 TABLE_TYPE = "AWS::DynamoDB::Table"
 ALIAS_TYPE = "AWS::KMS::Alias"
