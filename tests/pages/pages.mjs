@@ -104,7 +104,7 @@ export const listed = (...payments) => ({
   TransactionsCounters: { ItemCountTtl: payments.length, PageCount: 1, AmountCvt: "0.00" },
 });
 export const LIST = { Version: 4, Items: [ITEM], Taxes: [{ Code: "VAT", Name: "VAT", Rate: "15" }] };
-const DRAWER = {
+export const DRAWER = {
   AgentID: 3,
   AgentName: "Till 1",
   CurrencyID: "ZAR",
