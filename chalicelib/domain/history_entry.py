@@ -5,7 +5,7 @@ Counters have a number for each day of a month and for each hour of a day, by ag
 
 import json
 from base64 import b32encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,6 +14,7 @@ from operator import attrgetter
 from unicodedata import normalize
 
 from chalicelib.domain.business_days import text_of, to_local
+from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.domain.transaction import Transaction
@@ -57,6 +58,9 @@ class HistoryEntry:
     original_id: str | None = None  # the payment of a reversal
     original_agent: int | None = None  # the payment's agent, when another one reverses it
     taxes: tuple[TaxAmount, ...] = ()
+    taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
+    discounts_minor: int = 0  # off the lines of a payment
+    lines: str | None = None  # what was sold or given back: 2 x Coffee 76.00
     exact: Mapping[str, str] = field(default_factory=dict)  # exported texts that case-folding changes
 
     @property
@@ -80,6 +84,7 @@ class HistoryEntry:
         return Decimal(self.amount_minor).scaleb(-self.counter.digits)
 
 
+MOST_OF_LINES = 250  # characters
 ORDER = attrgetter("at", "id")  # the order of lists
 SEARCHED = (
     *("ext_id", "invoice", "original_invoice", "reverse_invoice", "rrn", "approval_code", "description", "card"),
@@ -130,9 +135,23 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         original_id=transaction.original.id,
         original_agent=transaction.original.agent_id,
         taxes=transaction.tax_amounts,
+        taxed_again_minor=transaction.taxed_again_minor or 0,
+        discounts_minor=transaction.discounts_minor or 0,
+        lines=_lines(transaction),
         exact=_exact(transaction, texts),
         **{name: folded(text) for name, text in texts.items() if text},
     )
+
+
+def _lines(transaction: Transaction) -> str | None:
+    """Return the lines in one text for an export, cut when there are many."""
+    parts, currency = list[str](), transaction.currency
+    for one in transaction.receipt.purchases:
+        parts.append(f"{one.quantity.normalize():f} x {one.title} {from_minor(one.sum_in(currency), currency):f}")
+        if sum(map(len, parts)) > MOST_OF_LINES:
+            break
+    text = "; ".join(parts)
+    return (text if len(text) <= MOST_OF_LINES else f"{text[:MOST_OF_LINES]}…") or None
 
 
 def _exact(transaction: Transaction, texts: Mapping[str, str | None]) -> dict[str, str]:
@@ -150,7 +169,7 @@ def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
 
 
 # The letter of a number's name. A day or hour follows it, then the key of a tax: n05, g05mzxw6ytb.
-COUNT, MOVED, MONEY, GROSS, TAX = "n", "k", "m", "g", "t"
+COUNT, MOVED, MONEY, GROSS, TAX, AGAIN, DISCOUNTS = "n", "k", "m", "g", "t", "a", "d"
 
 Counters = Mapping[str, int]
 
@@ -165,18 +184,23 @@ class DayCount:
     taken_minor: int
 
 
-def added_numbers(when: str, moved_minor: int, taxes: Sequence[TaxAmount], *, is_new: bool) -> Counters:
+def added_numbers(when: str, entry: HistoryEntry, *, is_new: bool) -> Counters:
     """Return the numbers that a transaction adds to its day or hour.
 
     A new transaction counts once. If it moved money, it counts once more, with the money and the taxes in it. A counter
     has either payments or reversals, so no number is below zero.
     """
     numbers = {f"{COUNT}{when}": 1} if is_new else {}
-    if moved_minor:
-        numbers |= {f"{MOVED}{when}": 1, f"{MONEY}{when}": abs(moved_minor)}
-        for tax in taxes:
-            amounts = {GROSS: tax.gross_minor, TAX: tax.tax_minor}
-            numbers |= {f"{letter}{when}{tax_key(tax)}": minor for letter, minor in amounts.items() if minor}
+    if entry.moved_minor:
+        amounts = {
+            f"{MONEY}{when}": abs(entry.moved_minor),
+            f"{AGAIN}{when}": entry.taxed_again_minor,
+            f"{DISCOUNTS}{when}": entry.discounts_minor,
+        }
+        for tax in entry.taxes:
+            key = tax_key(tax)
+            amounts |= {f"{GROSS}{when}{key}": tax.gross_minor, f"{TAX}{when}{key}": tax.tax_minor}
+        numbers |= {f"{MOVED}{when}": 1, **{name: minor for name, minor in amounts.items() if minor}}
     return numbers
 
 

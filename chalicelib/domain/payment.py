@@ -4,7 +4,7 @@ The module calls nothing but the given function, by which an acquirer refuses a 
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -19,9 +19,10 @@ from chalicelib.domain.business_days import business_day, end_of_day, instant_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType, language_of
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.paid_lines import paid_money
 from chalicelib.domain.permissions import is_enabled
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, needs_buyer, taxes_of
+from chalicelib.domain.taxes import Tax, TaxedLine, needs_buyer, taxed_again, taxes_of
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import (
     AgentSnapshot,
@@ -35,6 +36,7 @@ from chalicelib.domain.transaction import (
     Taxes,
     Transaction,
     Warned,
+    discounts_of,
     price_of,
     snapshot_of,
     sums_of,
@@ -42,6 +44,8 @@ from chalicelib.domain.transaction import (
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 
+PURCHASES = "basic_tran.aux_data_input.aux_data.purchases"  # in a finding: the path in the request
+MOST_UNKNOWN = 20  # tax codes that a payment warns of
 APPROVED_TEXT = "Approved"  # ResultMessage of a payment without an acquirer
 OFFLINE_FOR = timedelta(days=366)  # a till must report an offline payment within a year
 CLOCK_SKEW = timedelta(days=1)  # for tills with a wrong clock or zone
@@ -97,6 +101,7 @@ class PointOfSale:
     agent: Agent
     merchant: Merchant
     terminal: Terminal
+    taxes: tuple[Tax, ...] = ()  # that were in force when it was sold
 
 
 def supported(input_type: int) -> InputType:
@@ -152,7 +157,7 @@ def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers:
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
 
 
-def _paid(order: PaymentOrder, merchant: Merchant) -> datetime | None:
+def sold_at(order: PaymentOrder, merchant: Merchant) -> datetime | None:
     """Return the time of an offline payment, a local time of the request's zone; None without a readable one."""
     if not order.offline or order.offline_paid is None:
         return None
@@ -192,7 +197,8 @@ def without_acquirer(order: PaymentOrder, pos: PointOfSale, now: datetime) -> Tr
 def begin(order: PaymentOrder, pos: PointOfSale, now: datetime, **decided: Any) -> Transaction:
     """Return the transaction of a payment: the common fields plus `decided`. Raise 202 when it fits no answer."""
     agent, merchant, terminal = pos.agent, pos.merchant, pos.terminal
-    taxes = _taxes(order, pos, decided["amount_minor"])
+    lines = _taxed_lines(order, pos, decided["amount_minor"])
+    taxes = taxes_of(lines, pos.taxes)
     facts = {
         "id": order.id,
         "client_id": merchant.id,
@@ -208,6 +214,8 @@ def begin(order: PaymentOrder, pos: PointOfSale, now: datetime, **decided: Any) 
         "fingerprint": fingerprint(order, agent.id),
         "particulars": order.particulars,
         "tax_amounts": taxes,
+        "taxed_again_minor": taxed_again(lines, taxes) or None,
+        "discounts_minor": discounts_of(order.purchases, terminal.currency) or None,
         "tax_invoice": False if taxes and _needs_buyer(order, pos, decided["amount_minor"]) else None,
         "receipt": ReceiptContent(
             purchases=order.purchases,
@@ -217,7 +225,7 @@ def begin(order: PaymentOrder, pos: PointOfSale, now: datetime, **decided: Any) 
         ),
         "merchant": snapshot_of(merchant, terminal.back_retailer_id),
         "completion": Completion(single_step=order.single_step),
-        "warnings": order.warnings,
+        "warnings": (*order.warnings, *_unknown_taxes(order, pos)),
         "makes_events": wants_events(merchant, now) or None,
     }
     begun = Transaction(**{**facts, **decided})
@@ -225,16 +233,34 @@ def begin(order: PaymentOrder, pos: PointOfSale, now: datetime, **decided: Any) 
     return begun
 
 
-def _taxes(order: PaymentOrder, pos: PointOfSale, amount_minor: int) -> tuple[TaxAmount, ...]:
-    """Return the taxes of a payment by its lines, else those of the whole payment, by the merchant's price list."""
-    known = pos.merchant.taxes
-    if not known:
-        return ()
+def tax_codes(order: PaymentOrder) -> dict[str, str]:
+    """Return the path of each tax code in the request, once: those of its lines, else those of the whole payment."""
+    codes = [
+        (code, f"TaxesModel.Taxes[{number}]") for number, code in enumerate(order.taxes.codes if order.taxes else ())
+    ]
     if order.purchases:
-        lines = [TaxedLine(money.rounded(one.total, pos.terminal.currency), one.tax_codes) for one in order.purchases]
-    else:
-        lines = [TaxedLine(amount_minor, order.taxes.codes if order.taxes else ())]
-    return taxes_of(lines, amount_minor, known)
+        place = "BasicTran.AuxDataInput.AuxData.Purchases"
+        codes = [
+            (code, f"{place}[{number}].TaxCode[{which}]")
+            for number, one in enumerate(order.purchases)
+            for which, code in enumerate(one.tax_codes)
+        ]
+    return dict(reversed(codes))
+
+
+def _unknown_taxes(order: PaymentOrder, pos: PointOfSale) -> list[Warned]:
+    """Return a warning for each tax code that the merchant, who has taxes, never had. It is carried and not counted."""
+    known = {tax.code.lower() for tax in (*pos.taxes, *pos.merchant.taxes)}
+    unknown = [path for code, path in tax_codes(order).items() if known and code.lower() not in known]
+    return [Warned(path, Check.NOT_IN_DICTIONARY) for path in unknown[::-1][:MOST_UNKNOWN]]
+
+
+def _taxed_lines(order: PaymentOrder, pos: PointOfSale, amount_minor: int) -> list[TaxedLine]:
+    """Return the paid money of each line with its codes. A payment without lines is one line."""
+    if not order.purchases:
+        return [TaxedLine(amount_minor, order.taxes.codes if order.taxes else ())]
+    money = paid_money(order.purchases, amount_minor, pos.terminal.currency)
+    return [TaxedLine(part, one.tax_codes) for part, one in zip(money, order.purchases, strict=True)]
 
 
 def _needs_buyer(order: PaymentOrder, pos: PointOfSale, amount_minor: int) -> bool:
@@ -249,7 +275,7 @@ def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | N
         return (0, None), findings
     amount_minor, of_amount = minor("amount", order.amount, terminal.currency)
     got_minor, of_cash = _cash_got(order, terminal.currency, amount_minor)
-    of_purchases = above_purchases(order, terminal.currency, terminal.country_code)
+    of_purchases = wrong_purchases(order, terminal.currency, terminal.country_code)
     return (amount_minor, got_minor), [*of_amount, *of_cash, *of_purchases]
 
 
@@ -260,10 +286,12 @@ def check_currency(code: str | None, terminal: Terminal) -> list[Finding]:
     return [Finding("currency", Check.CONTRADICTION, f"The terminal takes {terminal.currency.code}.")]
 
 
-def above_purchases(order: PaymentOrder, currency: money.Currency, country: str | None = None) -> Findings:
-    """Return a finding when the amount is above the sum of the purchases. Cash may be rounded up to a coin."""
+def wrong_purchases(order: PaymentOrder, currency: money.Currency, country: str | None = None) -> Findings:
+    """Return the findings about discounts, else one when the amount is above the sum. Cash is rounded up to a coin."""
     if not order.purchases:
         return ()
+    if findings := tuple(_wrong_discounts(order, currency)):
+        return findings
     sum_minor = max(sums_of(order.purchases, currency))
     is_rounded = order.input_type is InputType.CASH and sum_minor > 0
     coin = money.smallest_coin(currency, country) if is_rounded else 1
@@ -271,6 +299,16 @@ def above_purchases(order: PaymentOrder, currency: money.Currency, country: str 
         return ()
     message = f"The sum of the purchases is only {money.from_minor(sum_minor, currency):f}."
     return (Finding("amount", Check.CONTRADICTION, message),)
+
+
+def _wrong_discounts(order: PaymentOrder, currency: money.Currency) -> Iterator[Finding]:
+    """Yield a finding for each discount that is above its line, or has more decimals than the currency."""
+    for number, one in enumerate(order.purchases):
+        place, line_minor = f"{PURCHASES}[{number}].discount", max(money.rounded(one.total, currency), 0)
+        if one.discount and money.from_minor(money.rounded(one.discount, currency), currency) != one.discount:
+            yield Finding(place, Check.TOO_MANY_DECIMALS, f"{currency.code} has {currency.digits} decimals.")
+        elif one.discount and one.discount > (most := money.from_minor(line_minor, currency)):
+            yield Finding(place, Check.OUT_OF_RANGE, f"The line comes to {most:f}.")
 
 
 def wrong_cash(order: PaymentOrder) -> Findings:
@@ -319,7 +357,7 @@ def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[da
     if order.offline_paid is None:
         return now, []
     name = "offline_paid"
-    paid = _paid(order, merchant)
+    paid = sold_at(order, merchant)
     if paid is None:
         return None, [Finding(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
     if paid > now + CLOCK_SKEW:

@@ -11,13 +11,21 @@ from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
 from chalicelib.domain.card import Findings
 from chalicelib.domain.kinds import KINDS, language_of
-from chalicelib.domain.money import canonical, from_minor, rounded
+from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, minor
 from chalicelib.domain.phases import FAILED, Phase
-from chalicelib.domain.returned_lines import ReturnedLines, match
+from chalicelib.domain.returned_lines import (
+    Remaining,
+    ReturnedLines,
+    by_amount,
+    by_lines,
+    remaining_lines,
+    taxes_given_back,
+    with_codes,
+)
 from chalicelib.domain.reversal_card import SentCard
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, refusal, reversal_types
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, named, share_of, taxes_of
+from chalicelib.domain.taxes import TaxAmount, taxed_again
 from chalicelib.domain.transaction import (
     ERASED,
     AgentSnapshot,
@@ -67,12 +75,16 @@ class ReversalOrder:
     def repeats(self, stored: Transaction, agent_id: int) -> bool:
         """Return whether it has the content of a stored reversal.
 
-        Either request may leave out the payment's currency, or the amount when it was all that remained.
+        Either request may leave out the payment's currency, or the amount when it was all that remained, or when lines
+        tell it.
         """
         currency, amount = stored.currency.code, from_minor(stored.amount_minor, stored.currency)
         if self.currency not in (None, currency) or self.amount not in (None, amount):
             return False
-        if not _may_be_same(self.purchases, stored.receipt.purchases):
+        if not may_be_same(self.purchases, stored.receipt.purchases):
+            return False
+        took_part = stored.receipt.purchases and not stored.original.took_rest
+        if took_part and self.amount is None and not self.purchases:
             return False
         amounts = (None, amount) if self.amount is not None or stored.original.took_rest else (None,)
         spellings = itertools.product((currency, None), amounts)
@@ -80,7 +92,7 @@ class ReversalOrder:
         return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
 
 
-def _may_be_same(lines: Sequence[Purchase], stored: Sequence[Purchase]) -> bool:
+def may_be_same(lines: Sequence[Purchase], stored: Sequence[Purchase]) -> bool:
     """Return whether lines repeat stored ones. A request without lines may, and the titles of erased ones are gone."""
     if not lines or not stored:
         return True
@@ -93,8 +105,14 @@ def _may_be_same(lines: Sequence[Purchase], stored: Sequence[Purchase]) -> bool:
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
     """Return the fingerprint of a reversal: of its content as it was sent."""
-    amount = "" if order.amount is None else canonical(order.amount)
-    return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
+    return fingerprint_of(
+        "reversal", agent_id, order.original_id, int(order.mode), _amount(order), order.currency or ""
+    )
+
+
+def _amount(order: ReversalOrder) -> str:
+    """Return the amount as it was sent. Lines tell it, however it is sent."""
+    return "" if order.amount is None or order.purchases else canonical(order.amount)
 
 
 def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Finding]]:
@@ -107,41 +125,42 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
         findings.append(Finding("input_type", Check.CONTRADICTION, message))
     if order.acquirer not in (None, original.acquirer):
         findings.append(Finding("acquirer", Check.CONTRADICTION, f"It was paid at {original.acquirer}."))
-    returned = _returned(order, original)
-    findings += returned.findings if original.remaining_minor else ()  # else the refusal says that nothing remains
+    amount_minor, of_amount = _asked(order, original)
+    findings += of_amount
+    if not original.remaining_minor:  # the refusal says that nothing remains
+        return amount_minor or 0, findings
+    returned = _returned(order, original, remaining_lines(original), None if of_amount else amount_minor)
+    findings += returned.findings
+    if not findings and not returned.amount_minor:
+        findings.append(Finding("amount", Check.OUT_OF_RANGE, "These lines come to 0."))
+    return returned.amount_minor if amount_minor is None else amount_minor, findings
+
+
+def _asked(order: ReversalOrder, original: Transaction) -> tuple[int | None, Findings]:
+    """Return the minor units that the request names; None for what its lines come to, or for all that remains."""
+    sums = sums_of(order.purchases, original.currency) if not original.receipt.purchases else ()
     if order.amount is not None:
-        amount_minor, of_amount = minor("amount", order.amount, original.currency)
-        return amount_minor, [*findings, *of_amount, *_of_lines(amount_minor, returned, order, original)]
-    if order.partial:
-        findings.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
-    return original.remaining_minor, findings
+        amount_minor, findings = minor("amount", order.amount, original.currency)
+        if order.purchases and sums and not findings and amount_minor not in sums:
+            message = f"The lines come to {from_minor(max(sums), original.currency):f}."
+            findings = (Finding("amount", Check.CONTRADICTION, message),)
+        return amount_minor, findings
+    if order.purchases and sums:
+        return max(sums), ()
+    if order.partial and not order.purchases:
+        return None, (Finding("amount", Check.REQUIRED, "A partial reversal names its amount or its lines."),)
+    return None, ()
 
 
-def _returned(order: ReversalOrder, original: Transaction) -> ReturnedLines:
-    """Return the lines that a reversal gives back: none of a payment without lines, whose reversal only prints them."""
-    sold = original.receipt.purchases
-    return match(order.purchases, sold, original.reversals.given_back or {}) if sold else ReturnedLines()
-
-
-def _of_lines(amount_minor: int, returned: ReturnedLines, order: ReversalOrder, original: Transaction) -> Findings:
-    """Return a finding when the returned lines add up to another amount.
-
-    All remaining lines may also be returned for the remaining amount: cash was rounded, or only a part was paid.
-    """
-    if not order.purchases or returned.findings:
-        return ()
-    sums = sums_of(order.purchases, original.currency)
-    if amount_minor in sums or (returned.is_all and amount_minor == original.remaining_minor):
-        return ()
-    message = f"The lines add up to {from_minor(max(sums), original.currency):f}."
-    return (Finding("amount", Check.CONTRADICTION, message),)
-
-
-def with_amount_of_lines(order: ReversalOrder, original: Transaction) -> ReversalOrder:
-    """Return the reversal with the sum of its lines as its amount, when it names lines and no amount."""
-    if order.amount is not None or not order.purchases:
-        return order
-    return replace(order, amount=from_minor(max(sums_of(order.purchases, original.currency)), original.currency))
+def _returned(
+    order: ReversalOrder, original: Transaction, remaining: Sequence[Remaining], amount_minor: int | None
+) -> ReturnedLines:
+    """Return what a reversal takes from each line. The lines of a reversal of a payment without lines are printed."""
+    if order.purchases and original.receipt.purchases:
+        return by_lines(order.purchases, amount_minor, remaining, original)
+    left_minor = original.remaining_minor
+    taken_minor = left_minor if amount_minor is None else min(amount_minor, left_minor)
+    return replace(by_amount(taken_minor, remaining), lines=order.purchases)
 
 
 def decide(order: ReversalOrder, original: Transaction, now: datetime, card_findings: Findings = ()) -> int:
@@ -170,8 +189,10 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
-    taxes = _taxes(returned := _returned(order, original), original, amount_minor)
-    gives_back = returned.quantities | named(taxes, original.tax_amounts)
+    remaining = remaining_lines(original)
+    returned = _returned(order, original, remaining, amount_minor)
+    taxes = taxes_given_back(original, remaining, returned.money)
+    again_minor = taxed_again(with_codes(remaining, returned.money), original.tax_amounts)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
         original,
@@ -184,15 +205,17 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         fingerprint=fingerprint(order, agent.id),
         invoice="",  # the store gives the number
         particulars=_particulars(order, original),
-        receipt=_receipt(order, original),
+        receipt=_receipt(order, original, returned.lines),
         result=Result(
             code=None if needs_acquirer else 0,
             message=None if needs_acquirer else APPROVED_TEXT,
             pin_mode=original.result.pin_mode,
         ),
         completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
-        original=_original(order, original, agent, amount_minor, gives_back),
+        original=_original(order, original, agent, amount_minor, _gives_back(original, returned, taxes)),
         tax_amounts=taxes,
+        taxed_again_minor=again_minor or None,
+        discounts_minor=None,
         tax_invoice=original.is_invoiced if original.tax_amounts else None,
         reversals=Reversals(),
         amount_cash_got_minor=None,
@@ -207,14 +230,14 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     return begun
 
 
-def _taxes(returned: ReturnedLines, original: Transaction, amount_minor: int) -> tuple[TaxAmount, ...]:
-    """Return the taxes that a reversal gives back: of its lines, or its share of the payment's."""
-    if returned.lines and amount_minor < original.remaining_minor:
-        lines = [TaxedLine(rounded(one.line.total, original.currency), one.line.tax_codes) for one in returned.lines]
-        return taxes_of(lines, amount_minor, original.tax_amounts)
-    until_minor = original.reversals.amount_minor + amount_minor
-    given_back = original.reversals.given_back or {}
-    return share_of(original.tax_amounts, given_back, until_minor=until_minor, whole_minor=original.amount_minor)
+def _gives_back(original: Transaction, returned: ReturnedLines, taxes: Sequence[TaxAmount]) -> dict[str, Decimal]:
+    """Return the quantities and money of the payment's lines, and its taxes, as `Original.gives_back` names them."""
+    numbers = {tax.code: number for number, tax in enumerate(original.tax_amounts)}
+    amounts = {f"tax{numbers[tax.code]}": Decimal(tax.tax_minor) for tax in taxes}
+    if original.receipt.purchases:
+        amounts |= {f"line{number}": quantity for number, quantity in enumerate(returned.quantities)}
+        amounts |= {f"money{number}": Decimal(part) for number, part in enumerate(returned.money)}
+    return {name: amount for name, amount in amounts.items() if amount}
 
 
 REPEAT_WINDOW = timedelta(seconds=120)  # an equal request without a key counts as a repeat
@@ -229,16 +252,19 @@ def content_identity(order: ReversalOrder, original: Transaction, agent_id: int)
     time = (order.client_date_time or "").strip()
     if not time or time.startswith(NO_TIME):
         return None
-    amount = "" if order.amount is None else canonical(order.amount)
-    return ("content", agent_id, order.original_id, int(order.mode), amount, _one_writing(time, order, original))
+    lines = [f"{one.title} {canonical(one.price)} {canonical(one.quantity)}" for one in order.purchases]
+    content = (order.original_id, int(order.mode), _amount(order), *lines)
+    return ("content", agent_id, *content, _one_writing(time, order, original))
 
 
 def spellings(order: ReversalOrder, original: Transaction) -> tuple[ReversalOrder, ...]:
     """Return the requests that may be equal to this one, the one that gives the reversal its ID first.
 
     They name the amount, or leave it out when it is all that remains. An earlier remainder is not known any more, so a
-    request that names its amount may repeat either.
+    request that names its amount may repeat either. Lines tell the amount.
     """
+    if order.purchases:
+        return (order,)
     if order.amount is None:
         whole = from_minor(original.amount_minor, original.currency)
         return order, replace(order, amount=whole)
@@ -270,12 +296,14 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         or order.currency not in (None, latest.currency.code)
         or order.input_type not in (None, *reversal_types(latest.input_type))
         or order.acquirer not in (None, latest.acquirer)
-        or order.purchases not in ((), latest.receipt.purchases)
+        or not may_be_same(order.purchases, latest.receipt.purchases)
     )
     if is_other:
         return False
-    if order.amount is None:
+    if order.amount is None and not order.purchases:
         return original.remaining_minor == 0
+    if order.purchases and latest.receipt.purchases:
+        return True
     return order.amount == from_minor(latest.amount_minor, latest.currency)
 
 
@@ -293,10 +321,10 @@ def _original(
     )
 
 
-def _receipt(order: ReversalOrder, original: Transaction) -> ReceiptContent:
+def _receipt(order: ReversalOrder, original: Transaction, lines: tuple[Purchase, ...]) -> ReceiptContent:
     return replace(
         original.receipt,
-        purchases=order.purchases,
+        purchases=lines,
         addresses=order.receipt,
         language=language_of(order.language or original.receipt.language),
         withheld=(),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 
 LONGEST_BY_HOUR = 31  # days
 MOST_ROWS = 15_000
-ROW_BYTES, MOST_BYTES = 320, 5_500_000  # a row without its name; all rows: Lambda's limit is 6 MB
+ROW_BYTES, MOST_BYTES = 360, 5_800_000  # a row without its name; all rows: Lambda's limit is 6 MB
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Moved:
     number: int
     amount_minor: int
     taxes: tuple[TaxAmount, ...] = ()
+    taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
+    discounts_minor: int = 0
     original_agent: int | None = None  # the agent of the payments whose cash another agent gave back
 
 
@@ -41,6 +43,7 @@ class Taking:
     currency: str
     payments: int  # those that took money
     amount: Decimal
+    discounts: Decimal  # off the lines of the payments
     reversals: int  # those that gave money back
     amount_reversed: Decimal
 
@@ -52,14 +55,17 @@ class Taking:
 
 @dataclass(frozen=True)
 class TaxTaking:
-    """A tax in the money of a day or hour, without the returned part: the gross amount contains the tax."""
+    """A tax in the money of a day or hour, without the returned part: the gross amount contains the tax.
+
+    One without code, name and rate is the money that carries no tax.
+    """
 
     day: date
     hour: int | None
     currency: str
-    code: str
-    name: str
-    rate: Decimal
+    code: str | None
+    name: str | None
+    rate: Decimal | None
     gross: Decimal
     tax: Decimal
 
@@ -73,7 +79,8 @@ class Takings:
 
 
 Row = tuple[date, int, int, int, str, str, int]  # the row's key, in the order of rows, and its decimals
-TaxRow = tuple[date, int, str, str, str, Decimal, int]  # the same of a tax, in the order of its fields
+# The same of a tax, in the order of its fields. Money without a tax comes last.
+TaxRow = tuple[date, int, str, bool, str, str, Decimal, int]
 
 
 def takings_of(moved: Iterable[Moved]) -> Takings:
@@ -81,8 +88,8 @@ def takings_of(moved: Iterable[Moved]) -> Takings:
 
     Raise PERIOD_TOO_LONG for more than `MOST_ROWS`.
     """
-    counts, money = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]]()
-    gross, tax = Counter[TaxRow](), Counter[TaxRow]()
+    counts, money, discounts = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]](), Counter[Row]()
+    gross, tax, untaxed = Counter[TaxRow](), Counter[TaxRow](), Counter[TaxRow]()
     rows: dict[Row, Moved] = {}
     for one in moved:
         if one.number == 0 and one.amount_minor == 0:
@@ -91,21 +98,27 @@ def takings_of(moved: Iterable[Moved]) -> Takings:
         rows.setdefault(row, one)
         counts[row, is_reversal] += one.number
         money[row, is_reversal] += one.amount_minor
+        discounts[row] += one.discounts_minor
         sign = -1 if is_reversal else 1
+        place, untaxed_minor = (*row[:2], one.counter.currency), one.amount_minor + one.taxed_again_minor
         for amount in one.taxes:
-            tax_row = (*row[:2], one.counter.currency, amount.code, amount.name, amount.rate, one.counter.digits)
+            tax_row = (*place, False, amount.code, amount.name, amount.rate, one.counter.digits)
             gross[tax_row] += sign * amount.gross_minor
             tax[tax_row] += sign * amount.tax_minor
+            untaxed_minor -= amount.gross_minor
+        untaxed[*place, True, "", "", Decimal(), one.counter.digits] += sign * untaxed_minor
         if len(rows) + len(gross) > MOST_ROWS:
             raise too_much()
+    gross.update(untaxed)
     taxes = [_tax_taking(row, gross[row], tax[row]) for row in sorted(gross) if gross[row] or tax[row]]
-    return Takings([_taking(rows[row], row, counts, money) for row in sorted(rows)], taxes)
+    return Takings([_taking(rows[row], row, counts, money, discounts[row]) for row in sorted(rows)], taxes)
 
 
 def _tax_taking(row: TaxRow, gross_minor: int, tax_minor: int) -> TaxTaking:
-    day, hour, currency, code, name, rate, digits = row
+    day, hour, currency, is_untaxed, code, name, rate, digits = row
     gross, tax = (Decimal(minor).scaleb(-digits) for minor in (gross_minor, tax_minor))
-    return TaxTaking(day, None if hour < 0 else hour, currency, code, name, rate, gross, tax)
+    found = TaxTaking(day, None if hour < 0 else hour, currency, code, name, rate, gross, tax)
+    return replace(found, code=None, name=None, rate=None) if is_untaxed else found
 
 
 def check_size(names: Iterable[str | None]) -> None:
@@ -126,7 +139,9 @@ def _row_of(moved: Moved) -> Row:
     return moved.day, hour, counter.agent_id, *kind
 
 
-def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Counter[tuple[Row, bool]]) -> Taking:
+def _taking(
+    one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Counter[tuple[Row, bool]], discounts_minor: int
+) -> Taking:
     digits = one.counter.digits
     return Taking(
         day=one.day,
@@ -137,6 +152,7 @@ def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Coun
         currency=one.counter.currency,
         payments=counts[row, False],
         amount=Decimal(money[row, False]).scaleb(-digits),
+        discounts=Decimal(discounts_minor).scaleb(-digits),
         reversals=counts[row, True],
         amount_reversed=Decimal(money[row, True]).scaleb(-digits),
     )

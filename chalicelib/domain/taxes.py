@@ -1,8 +1,9 @@
 """Taxes of payments and reversals. Prices include their taxes. Pure functions, exact until they round each tax once."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -28,6 +29,41 @@ class Tax:
 
 
 @dataclass(frozen=True)
+class FormerTax:
+    """A tax that a price list took away or changed at a time. Without a rate: there was no such tax until then."""
+
+    code: str
+    name: str
+    until: datetime
+    rate: Decimal | None = None
+
+
+TILL_KNOWS_FOR = timedelta(days=1)  # a till may still have the former list
+
+
+def needs_former(known: Sequence[Tax], changed_at: datetime | None, codes: Iterable[str], at: datetime) -> bool:
+    """Return whether the taxes of a sale at a time may be others than the known ones, which changed last at a time."""
+    if changed_at is None or at >= changed_at + TILL_KNOWS_FOR:
+        return False
+    return at < changed_at or not {code.lower() for code in codes} <= {tax.code.lower() for tax in known}
+
+
+def in_force(known: Sequence[Tax], former: Iterable[FormerTax], at: datetime) -> tuple[Tax, ...]:
+    """Return the taxes that counted at a time. A tax that was taken away less than a day before still counts.
+
+    A sale from before the first list has the taxes of the first list.
+    """
+    found = {tax.code.lower(): tax for tax in known}
+    for one in sorted(former, key=lambda one: one.until, reverse=True):
+        code = one.code.lower()
+        if one.until > at:
+            found.pop(code, None)
+        if one.rate is not None and one.until > at - TILL_KNOWS_FOR:
+            found.setdefault(code, Tax(one.code, one.name, one.rate))
+    return tuple(found.values())
+
+
+@dataclass(frozen=True)
 class TaxAmount:
     """A tax in an amount of money: `tax_minor` is contained in `gross_minor`, the part of the amount that has it."""
 
@@ -40,77 +76,61 @@ class TaxAmount:
 
 @dataclass(frozen=True)
 class TaxedLine:
-    """The amount of a line, and the codes of its taxes as they were sent."""
+    """The money of a line in minor units, and the codes of its taxes as they were sent."""
 
-    amount_minor: int
+    money_minor: int
     codes: tuple[str, ...] = ()
 
+    def counted(self, known: Iterable[Tax | TaxAmount]) -> frozenset[str]:
+        """Return the codes of its taxes among the known ones, in lower case."""
+        return frozenset(tax.code.lower() for tax in known) & {code.lower() for code in self.codes}
 
-def taxes_of(
-    lines: Sequence[TaxedLine], amount_minor: int, known: Sequence[Tax] | Sequence[TaxAmount]
-) -> tuple[TaxAmount, ...]:
-    """Return the taxes of lines that were paid with an amount, in the order of the `known` taxes.
+
+def taxes_of(lines: Sequence[TaxedLine], known: Sequence[Tax]) -> tuple[TaxAmount, ...]:
+    """Return the taxes in the money of lines, in the order of the `known` taxes.
 
     Codes are compared without case; unknown ones do not count. Return none when every gross amount is zero.
     """
     rates = {tax.code.lower(): Fraction(tax.rate) for tax in known}
     gross_of = Counter[frozenset[str]]()
-    for amount, line in zip(scaled([line.amount_minor for line in lines], amount_minor), lines, strict=True):
-        gross_of[frozenset(rates.keys() & {code.lower() for code in line.codes})] += amount
+    for line in lines:
+        gross_of[line.counted(known)] += line.money_minor
     rows = []
     for tax in known:
         code = tax.code.lower()
         of_tax = {codes: gross for codes, gross in gross_of.items() if code in codes}
         if of_tax:
             exact = sum(gross * rates[code] / (100 + sum(map(rates.__getitem__, one))) for one, gross in of_tax.items())
-            rows.append(TaxAmount(tax.code, tax.name, tax.rate, sum(of_tax.values()), _rounded(exact)))
+            rows.append(TaxAmount(tax.code, tax.name, tax.rate, sum(of_tax.values()), half_up(exact)))
     return tuple(rows) if any(row.gross_minor for row in rows) else ()
 
 
-def scaled(amounts: Sequence[int], total: int) -> list[int]:
-    """Return amounts that add up to `total`, in proportion, by the largest remainder; of equal ones the first gains.
-
-    Amounts that add up to zero or less have no proportion: return zeros.
-    """
-    was = sum(amounts)
-    if was == total:
-        return list(amounts)
-    if was <= 0:
-        return [0] * len(amounts)
-    parts = [divmod(amount * total, was) for amount in amounts]
-    gaining = sorted(range(len(parts)), key=lambda number: -parts[number][1])[: total - sum(part for part, _ in parts)]
-    return [part + (number in gaining) for number, (part, _) in enumerate(parts)]
+def taxed_again(lines: Iterable[TaxedLine], known: Sequence[Tax | TaxAmount]) -> int:
+    """Return the money that counts once more in the gross amounts: a line with two taxes counts in both."""
+    return sum(line.money_minor * max(len(line.counted(known)) - 1, 0) for line in lines)
 
 
-def share_of(
-    whole: Sequence[TaxAmount], given_back: Mapping[str, Decimal], *, until_minor: int, whole_minor: int
+def taxes_back(
+    whole: Sequence[TaxAmount], remaining: Sequence[TaxedLine], returned: Sequence[TaxedLine], left: Sequence[int]
 ) -> tuple[TaxAmount, ...]:
-    """Return the taxes that a reversal gives back: the share of all reversals in the payment's, less the earlier ones.
+    """Return the taxes that a reversal gives back: of the tax that is `left` the share of the money of its lines.
 
-    `until_minor` is given back with this reversal, of `whole_minor`. So the last reversal takes all that remains of
-    each tax. `given_back` is as `named` returns it.
+    `whole` are the taxes of the payment. `remaining` and `returned` have the money of each of its lines before the
+    reversal, and of the reversal. So the last reversal takes all that is left. Taxes of nothing are left out.
     """
-    part = Fraction(until_minor, whole_minor)
-    rows = tuple(
-        TaxAmount(
-            *(tax.code, tax.name, tax.rate),
-            gross_minor=_rounded(tax.gross_minor * part) - int(given_back.get(f"gross{number}", 0)),
-            tax_minor=_rounded(tax.tax_minor * part) - int(given_back.get(f"tax{number}", 0)),
+    rows = []
+    for tax, left_minor in zip(whole, left, strict=True):
+        of_code = [tax.code.lower() in line.counted((tax,)) for line in remaining]
+        gross, back = (
+            sum(line.money_minor for line, counts in zip(lines, of_code, strict=True) if counts)
+            for lines in (remaining, returned)
         )
-        for number, tax in enumerate(whole)
-    )
-    return rows if any(row.gross_minor or row.tax_minor for row in rows) else ()
+        if back:
+            rows.append(TaxAmount(tax.code, tax.name, tax.rate, back, half_up(Fraction(left_minor * back, gross))))
+    return tuple(rows)
 
 
-def named(rows: Sequence[TaxAmount], whole: Sequence[TaxAmount]) -> dict[str, Decimal]:
-    """Return the amounts of taxes by name: gross0, tax0 for the first tax of the `whole` payment, and so on."""
-    numbers = {tax.code: number for number, tax in enumerate(whole)}
-    amounts = {f"gross{numbers[row.code]}": row.gross_minor for row in rows}
-    amounts |= {f"tax{numbers[row.code]}": row.tax_minor for row in rows}
-    return {name: Decimal(amount) for name, amount in amounts.items() if amount}
-
-
-def _rounded(exact: Fraction | int) -> int:
+def half_up(exact: Fraction | int) -> int:
     """Return the nearest whole number; a half goes away from zero."""
     nearest = int(abs(Fraction(exact)) + Fraction(1, 2))
     return nearest if exact >= 0 else -nearest

@@ -72,18 +72,23 @@ PRECISION = 64  # digits: enough for any price times any quantity without roundi
 
 @dataclass(frozen=True)
 class Purchase:
-    """One line of a purchase; `price` is the price of one piece, below zero for a discount."""
+    """One line of a purchase; `price` is the price of one piece, below zero for a discount on other lines."""
 
     title: str
     price: Decimal
     quantity: Decimal
     tax_codes: tuple[str, ...] = ()
+    discount: Decimal | None = None  # on the whole line
 
     @property
     def total(self) -> Decimal:
-        """Return the exact price of the line."""
+        """Return the exact price of the line, without its discount."""
         with localcontext(prec=PRECISION):
             return self.price * self.quantity
+
+    def sum_in(self, currency: Currency) -> int:
+        """Return the sum of the line in minor units: its rounded price less its discount."""
+        return rounded(self.total, currency) - rounded(self.discount or Decimal(), currency)
 
 
 @dataclass(frozen=True)
@@ -97,8 +102,13 @@ class Taxes:
 def sums_of(purchases: Sequence[Purchase], currency: Currency) -> tuple[int, int]:
     """Return the sum of the rounded lines, and the rounded sum of the exact lines, in minor units."""
     with localcontext(prec=PRECISION):
-        exact = sum((purchase.total for purchase in purchases), Decimal())
-    return sum(rounded(purchase.total, currency) for purchase in purchases), rounded(exact, currency)
+        exact = sum((purchase.total - (purchase.discount or 0) for purchase in purchases), Decimal())
+    return sum(purchase.sum_in(currency) for purchase in purchases), rounded(exact, currency)
+
+
+def discounts_of(purchases: Sequence[Purchase], currency: Currency) -> int:
+    """Return what discounts and lines below zero take off the price of the other lines, in minor units."""
+    return sum(rounded(one.total, currency) for one in purchases if one.price > 0) - sums_of(purchases, currency)[0]
 
 
 def price_of(purchases: Sequence[Purchase], amount_minor: int, currency: Currency, *, is_cash: bool) -> int:
@@ -362,8 +372,8 @@ class Warned:
 class Original:
     """The payment that a reversal reverses, and the way. For a payment all fields are None.
 
-    `gives_back` are the returned lines and taxes by their number in the payment: the quantity of line0, the minor units
-    of gross0 and tax0.
+    `gives_back` has what is given back of each line and tax by their number in the payment: the quantity of line0, the
+    minor units of money0 and tax0. Of a payment without lines it has taxes only.
     """
 
     id: str | None = None
@@ -403,6 +413,8 @@ class Transaction:
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
     receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)
     tax_amounts: tuple[TaxAmount, ...] = ()
+    taxed_again_minor: int | None = None  # money that counts once more in the gross amounts: its line has several taxes
+    discounts_minor: int | None = None  # what discounts took off the lines of a payment
     # Whether the payment's receipt is a tax invoice, also in its reversals. None: it is one if there are taxes.
     tax_invoice: bool | None = None
     card: CardDetails | None = None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from chalicelib.domain.kinds import KINDS, InputType, language_of, name_in
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversibility import CANCELS
-from chalicelib.domain.taxes import TaxAmount
+from chalicelib.domain.taxes import TaxAmount, half_up
 from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, price_of, sums_of
 
 FOLDER = Path(__file__).with_name("languages")
@@ -48,11 +49,12 @@ Fact = tuple[str, str]
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a purchase: its title, its quantity and price, its total, and its tax codes."""
+    """One line of a purchase: its title, its quantity and price, its total, its discount, and its tax codes."""
 
     title: str
     detail: str
     amount: str
+    discount: Fact | None
     taxes: str
 
 
@@ -208,13 +210,26 @@ def _lines(transaction: Transaction, words: Words) -> tuple[Line, ...]:
 
 
 def _line(purchase: Purchase, taxes: str, transaction: Transaction, words: Words) -> Line:
-    quantity = number(purchase.quantity.normalize(), words)
+    quantity, sum_minor = number(purchase.quantity.normalize(), words), purchase.sum_in(transaction.currency)
+    # A returned line shows what is given back of it.
+    price_minor = sum_minor if transaction.is_reversal else money.rounded(purchase.total, transaction.currency)
     return Line(
         title=one_line(purchase.title),
         detail=f"{quantity} x {_exact(purchase.price, transaction, words)}",
-        amount=_number(money.rounded(purchase.total, transaction.currency), transaction, words),
+        amount=_number(price_minor, transaction, words),
+        discount=_discount(price_minor, price_minor - sum_minor, transaction, words),
         taxes=taxes,
     )
+
+
+def _discount(price_minor: int, less_minor: int, transaction: Transaction, words: Words) -> Fact | None:
+    """Return the discount on a line, with its percentage when it is a whole one."""
+    if not less_minor:
+        return None
+    percent = half_up(Fraction(100 * less_minor, price_minor))
+    is_percentage = half_up(Fraction(price_minor * percent, 100)) == less_minor
+    label = words["discount"] + (f" {percent} %" if is_percentage else "")
+    return label, _number(-less_minor, transaction, words)
 
 
 def _taxes_of_lines(transaction: Transaction, words: Words) -> list[str]:

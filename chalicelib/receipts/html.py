@@ -77,7 +77,8 @@ def _whole(text: str, style: str) -> str:
 
 def _line(line: Line) -> str:
     taxes = _whole(line.taxes, TAXES) if line.taxes else ""
-    return _whole(line.title, BOUGHT) + _pair((line.detail, line.amount), FINE) + taxes
+    discount = _pair(line.discount, FINE) if line.discount else ""
+    return _whole(line.title, BOUGHT) + _pair((line.detail, line.amount), FINE) + discount + taxes
 
 
 def _pair(fact: Fact, size: str) -> str:

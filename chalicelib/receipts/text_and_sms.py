@@ -23,6 +23,7 @@ def as_text(receipt: Receipt) -> str:
             for text in [
                 *_wrapped(line.title),
                 *_pair(line.detail, line.amount, indent="  "),
+                *(_pair(*line.discount, indent="  ") if line.discount else ()),
                 *_wrapped(line.taxes, indent="  "),
             ]
         ],

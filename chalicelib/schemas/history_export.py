@@ -15,6 +15,7 @@ COLUMNS = (
     *("Date", "ID", "Kind", "OriginalID", "InputType", "AcquirerCode", "State", "Substate", "Amount"),
     *("AmountRequested", "Currency", "AgentID", "Agent", "Terminal", "Invoice", "RRN", "ApprovalCode", "Card"),
     *("ExtID", "Description", "InputTypeText", "StateText", "Zone", "TaxTotal", "TaxText"),
+    *("Lines", "Discounts"),
 )
 
 
@@ -87,6 +88,8 @@ def row_of(entry: HistoryEntry, shown: Shown, words: Mapping[str, str], gmt: int
         words[f"state_{shown.substate}_{shown.status.lower()}"],
         f"UTC{gmt:+03d}:00",
         *_taxes(entry),
+        without_controls(neutral(entry.lines or "")),
+        _amount(entry.discounts_minor, counter.digits) if entry.discounts_minor and entry.moved_minor else "",
     ]
 
 

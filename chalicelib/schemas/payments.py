@@ -21,7 +21,7 @@ from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import DEFAULT_GUID, GUID_PATTERN
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, InputType
 from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
-from chalicelib.domain.payment import PaymentOrder, above_purchases, wrong_acquirer, wrong_cash
+from chalicelib.domain.payment import PURCHASES, PaymentOrder, wrong_acquirer, wrong_cash, wrong_purchases
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import (
     Particulars,
@@ -202,6 +202,7 @@ class Purchase(Request):
     price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20)]  # below zero: a discount
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
+    discount: Bounded | None = None  # on the whole line
     tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_unicode)] | None = None  # fiscal
 
 
@@ -227,7 +228,11 @@ class AuxDataInput(RuledRequest):
     def to_domain(self) -> tuple[transaction.Purchase, ...]:
         """Return the lines; none when the request has none."""
         return tuple(
-            transaction.Purchase(line.title, line.price, line.quantity, tuple(filter(None, line.tax_code or ())))
+            transaction.Purchase(
+                *(line.title, line.price, line.quantity),
+                tax_codes=tuple(filter(None, line.tax_code or ())),
+                discount=line.discount or None,
+            )
             for line in self.aux_data.purchases
         )
 
@@ -390,9 +395,9 @@ def _of_order(judge: Callable[[PaymentOrder], Iterable[Finding]], *needed: str) 
     return Rule(("basic_tran.input_type", *needed), findings, judged_by_service=True)
 
 
-def _above_purchases(order: PaymentOrder) -> Iterable[Finding]:
+def _wrong_purchases(order: PaymentOrder) -> Iterable[Finding]:
     currency = iso_codes.currency(order.currency) if order.currency else None  # absent: only the terminal knows it
-    return above_purchases(order, currency) if currency else ()
+    return wrong_purchases(order, currency) if currency else ()
 
 
 def carried(*models: Request) -> dict[str, Any]:
@@ -413,10 +418,7 @@ class SubmitPayment(Context, RuledRequest):
         Rule(("files.file_type",), _one_of_each),
         _of_order(wrong_acquirer, "acq_tran.acquirer_code"),
         _of_order(wrong_cash, "basic_tran.amount", "basic_tran.amount_cash_got"),
-        _of_order(
-            _above_purchases,
-            *("basic_tran.amount", "basic_tran.currency_id", "basic_tran.aux_data_input.aux_data.purchases"),
-        ),
+        _of_order(_wrong_purchases, *("basic_tran.amount", "basic_tran.currency_id", PURCHASES)),
     )
     PATHS: ClassVar[Mapping[str, str]] = {
         "amount": "BasicTran.Amount",
@@ -574,7 +576,12 @@ UNREADABLE = f"No receipt is sent to it: it is no address that can be read, or o
 SOLD_TWICE = (
     "Another sale has the same Invoice and OfflineQueueId. Both are stored: check whether the shop sold it once."
 )
-TEXTS: Mapping[int, str] = {Check.FORMAT: UNREADABLE, Check.TWICE: SOLD_TWICE}
+UNKNOWN_TAX = "The price list has no such tax: it is kept with the payment, and not counted."
+TEXTS: Mapping[int, str] = {
+    Check.FORMAT: UNREADABLE,
+    Check.TWICE: SOLD_TWICE,
+    Check.NOT_IN_DICTIONARY: UNKNOWN_TAX,
+}
 OFFLINE_QUEUE_ID = "BasicTran.OfflineTran.OfflineQueueId"
 
 

@@ -50,6 +50,8 @@ class ItemIn(Request):
 
 def _unknown_taxes(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
     known = {tax.code.casefold() for tax in sent.taxes}
+    if sent.typed_tax_code is not None and sent.typed_tax_code.casefold() not in known:
+        yield Finding("typed_tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
     for number, item in enumerate(sent.items):
         if item.tax_code is not None and item.tax_code.casefold() not in known:
             yield Finding(f"items[{number}].tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
@@ -77,11 +79,12 @@ class UpdatePriceList(Context, RuledRequest):
         _once("taxes", "code", str.casefold),
         _once("items", "code"),
         _once("items", "barcode", compared_barcode),
-        Rule(("taxes.code", "items.tax_code"), _unknown_taxes, judged_by_service=True),
+        Rule(("taxes.code", "items.tax_code", "typed_tax_code"), _unknown_taxes, judged_by_service=True),
     )
 
     version: Identifier
     taxes: Annotated[list[TaxIn], Field(max_length=MOST_TAXES)] = []  # noqa: RUF012  pydantic copies it
+    typed_tax_code: Annotated[str, Field(max_length=64)] | None = None
     items: Annotated[list[ItemIn], Field(max_length=MOST_ITEMS)] = []  # noqa: RUF012
 
     def findings(self, currency: Currency | None) -> list[Finding]:
@@ -92,10 +95,10 @@ class UpdatePriceList(Context, RuledRequest):
         found = [finding for rule in self.RULES for finding in rule.judge(self, {})]
         return [*found, *(_wrong_prices(self.items, currency) if currency else ())]
 
-    def to_domain(self, currency: Currency | None) -> tuple[tuple[Tax, ...], tuple[price_list.Item, ...]]:
+    def to_domain(self, currency: Currency | None) -> dict[str, Any]:
         """Return the taxes and the items. A tax code is written as in Taxes, a price in the currency's decimals."""
         written = {tax.code.casefold(): tax.code for tax in self.taxes}
-        taxes = tuple(Tax(**tax.model_dump()) for tax in self.taxes)
+        typed = self.typed_tax_code and written[self.typed_tax_code.casefold()]
         items = tuple(
             price_list.Item(
                 **item.model_dump()
@@ -106,7 +109,8 @@ class UpdatePriceList(Context, RuledRequest):
             )
             for item in self.items
         )
-        return taxes, items
+        taxes = tuple(Tax(**tax.model_dump()) for tax in self.taxes)
+        return {"taxes": taxes, "typed_tax_code": typed or None, "items": items}
 
 
 def _wrong_prices(items: Sequence[ItemIn], currency: Currency) -> Iterable[Finding]:
@@ -159,6 +163,7 @@ class PriceListView(View):
     updated: str | None
     updated_by: int | None
     taxes: list[TaxView]
+    typed_tax_code: str | None = None
     items: list[ItemView]
 
     @classmethod
@@ -171,6 +176,7 @@ class PriceListView(View):
             updated=text_of(stored.updated_at, zone_of(gmt, merchant_gmt)),
             updated_by=stored.updated_by,
             taxes=[TaxView.carried(tax) for tax in stored.taxes],
+            typed_tax_code=stored.typed_tax_code,
             items=[ItemView.carried(item) for item in stored.items],
         )
 

@@ -39,6 +39,7 @@ class TakingView(View):
     currency_id: str
     payments: int
     amount: Decimal
+    discounts: Decimal
     reversals: int
     amount_reversed: Decimal
     net: Decimal
@@ -60,14 +61,17 @@ class ReceiptNumbersView(View):
 
 
 class TaxTakingView(View):
-    """A tax in the money of a day or hour, without the returned part. Gross contains Tax."""
+    """A tax in the money of a day or hour, without the returned part. Gross contains Tax.
+
+    The row without Code, Name and Rate is the money that carries no tax.
+    """
 
     day: str
     hour: int | None
     currency_id: str
-    code: str
-    name: str
-    rate: Decimal
+    code: str | None
+    name: str | None
+    rate: Decimal | None
     gross: Decimal
     tax: Decimal
 

@@ -304,6 +304,8 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
     got, reversed_minor = transaction.amount_cash_got_minor, transaction.reversals.amount_minor
     paid, nothing = transaction.amount_minor * unit, 0 * unit
     written = FormatView.of(transaction.currency)
+    gave_nothing = transaction.is_reversal and transaction.phase in FAILED
+    taxes = () if gave_nothing else transaction.tax_amounts
     return {
         **dict.fromkeys(("amount_orig", "amount", "amount_netto"), paid),
         **dict.fromkeys(("fee_total", "fee_total_eff", "fee_total_rvs"), nothing),
@@ -314,7 +316,7 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
         "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,
         "currency_id": transaction.currency.code,
         "format": written,
-        "tax_amounts": [TaxAmountView.of(one, transaction.currency) for one in transaction.tax_amounts] or None,
+        "tax_amounts": [TaxAmountView.of(one, transaction.currency) for one in taxes] or None,
         **written.model_dump(exclude={"currency_e"}),
     }
 

@@ -5,17 +5,19 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import acquirer_messages, payment, permissions
+from chalicelib.domain import acquirer_messages, payment, permissions, taxes
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard, is_usable
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.kinds import KINDS
+from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import amount_in
 from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.paging import Page
 from chalicelib.domain.payment import PaymentOrder, PointOfSale, with_card
+from chalicelib.domain.taxes import Tax
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction, Warned
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references, missing
@@ -29,7 +31,7 @@ from chalicelib.services.caller_check import Admitted, admit, admit_to_transacti
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.message_limits import within_limits
 from chalicelib.services.message_numbers import identify_payment
-from chalicelib.store import linked_cards, receipt_numbers, terminals, transactions
+from chalicelib.store import linked_cards, price_lists, receipt_numbers, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import retry_with
@@ -56,7 +58,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    pos = PointOfSale(agent, merchant, _usable_terminal(loaded))
+    pos = PointOfSale(agent, merchant, _usable_terminal(loaded), _taxes_in_force(order, merchant, now))
 
     if KINDS[order.input_type].needs_acquirer:
         return _take_by_card(order, pos, loaded, body.files, now)
@@ -113,6 +115,15 @@ def _usable_terminal(loaded: Admitted) -> Terminal:
     if not terminal.state:
         raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
     return terminal
+
+
+def _taxes_in_force(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[Tax, ...]:
+    """Return the taxes in force when the payment was sold. Former ones are read only for an earlier sale or list."""
+    at = payment.sold_at(order, merchant) or max(now, merchant.taxes_changed_at or now)  # clocks differ by seconds
+    if not taxes.needs_former(merchant.taxes, merchant.taxes_changed_at, payment.tax_codes(order), at):
+        return merchant.taxes
+    stored = read(price_lists.key(merchant.id))
+    return taxes.in_force(merchant.taxes, stored.former if stored else (), at)
 
 
 def _take_without_acquirer(

@@ -6,7 +6,7 @@ from datetime import datetime
 from chalicelib import iso_codes
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.price_list import PriceList
+from chalicelib.domain.price_list import PriceList, former_after
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.schemas.price_list import PriceListQuery, UpdatePriceList
 from chalicelib.services.caller_check import admit
@@ -56,15 +56,14 @@ def update(body: UpdatePriceList, caller: Caller, merchant_id: int, now: datetim
         if findings := body.findings(currency):
             raise invalid(*findings)
 
-        taxes, items = body.to_domain(currency)
-        new = PriceList(merchant_id, body.version + 1, now, caller.agent_id, taxes, items)
-        try:
-            price_lists.put(new, merchant, Act("update", caller.agent_id, now))
-        except ServiceError as refusal:
-            stored = read(price_lists.key(merchant_id)) if refusal.error is ErrorCode.PRICE_LIST_CHANGED else None
-            if stored is None or stored != replace(new, updated_at=stored.updated_at):
-                raise
-            return Listed(stored, merchant.gmt)
+        before = read(price_lists.key(merchant_id))
+        sent = PriceList(merchant_id, body.version + 1, now, caller.agent_id, **body.to_domain(currency))
+        if before and before == replace(sent, updated_at=before.updated_at, former=before.former):
+            return Listed(before, merchant.gmt)
+        if body.version != (before.version if before else 0):
+            raise ServiceError(ErrorCode.PRICE_LIST_CHANGED)
+        new = replace(sent, former=former_after(sent, merchant.taxes, before.former if before else ()))
+        price_lists.put(new, merchant, Act("update", caller.agent_id, now))
         return Listed(new, merchant.gmt)
 
     return retry_on_change(attempt)

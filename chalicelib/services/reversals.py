@@ -51,7 +51,6 @@ def reverse(
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = (with_card_number_in_card_only(body) if body.card else body).to_domain(endpoint)
-    order = reversal.with_amount_of_lines(order, original)
     card = check_card(order.card, original, input_type=order.input_type)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
         return replay(stored, Repeatable(order, loaded.agent.id, original.currency), now), True

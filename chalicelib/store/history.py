@@ -39,6 +39,9 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
         "original_id": entry.original_id,
         "original_agent": entry.original_agent,
         "taxes": entry.taxes or None,
+        "taxed_again_minor": entry.taxed_again_minor or None,
+        "discounts_minor": entry.discounts_minor or None,
+        "lines": entry.lines,
         "exact": dict(entry.exact) or None,
         **{name: getattr(entry, name) for name in SEARCHED},
     }
@@ -128,12 +131,12 @@ def additions(client_id: int, entry: HistoryEntry, *, is_new: bool = True) -> li
     A new transaction that moved money counts with its money at once. One that moves money later adds only the money
     then: `is_new` is false.
     """
-    month, counter, moved_minor = month_of(client_id, entry.at.date()), _counter_text(entry), entry.moved_minor
+    month, counter = month_of(client_id, entry.at.date()), _counter_text(entry)
     taxes = {tax_key(one): Tax(code=one.code, name=one.name, rate=one.rate) for one in entry.moved_taxes}
     return [
         Addition(
             Key(TABLE, object, {"month": month, "at": at}),
-            added_numbers(when, moved_minor, entry.taxes, is_new=is_new),
+            added_numbers(when, entry, is_new=is_new),
             taxes,
         )
         for at, when in (

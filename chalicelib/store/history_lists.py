@@ -31,6 +31,7 @@ WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes 
 EXPORTED = (  # the attributes for an exported row
     *("at", "kind", "taken_minor", "amount_minor", "invoice", "reverse_invoice", "rrn", "approval_code", "card"),
     *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact", "taxes"),
+    *("discounts_minor", "lines"),
 )
 
 
@@ -57,6 +58,9 @@ def entry_in(item: Item) -> HistoryEntry:
         original_id=item["original_id"]["S"] if "original_id" in item else None,
         original_agent=int(item["original_agent"]["N"]) if "original_agent" in item else None,
         taxes=tuple(decode(TaxAmount, tax["M"]) for tax in item["taxes"]["L"]) if "taxes" in item else (),
+        taxed_again_minor=int(item["taxed_again_minor"]["N"]) if "taxed_again_minor" in item else 0,
+        discounts_minor=int(item["discounts_minor"]["N"]) if "discounts_minor" in item else 0,
+        lines=item["lines"]["S"] if "lines" in item else None,
         exact={name: text["S"] for name, text in item["exact"]["M"].items()} if "exact" in item else {},
         **{name: item[name]["S"] for name in SEARCHED if name in item},
     )

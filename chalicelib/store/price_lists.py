@@ -28,5 +28,6 @@ def put(new: PriceList, merchant: Merchant, act: Act) -> None:
         write = put_new(TABLE, new, "client_id", changed)
     else:
         write = replace_record(key(new.client_id), replace(new, version=new.version - 1), changed)
-    after = replace(merchant, price_list_version=new.version, taxes=new.taxes)
+    changed_at = new.former[0].until if new.former else None
+    after = replace(merchant, price_list_version=new.version, taxes=new.taxes, taxes_changed_at=changed_at)
     commit(write, *merchants.next_version(merchant, after, act))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
 
-from chalicelib.domain.history_entry import MONEY, MOVED, counted_taxes
+from chalicelib.domain.history_entry import AGAIN, DISCOUNTS, MONEY, MOVED, counted_taxes
 from chalicelib.domain.periods import Period
 from chalicelib.domain.takings import Moved
 from chalicelib.store.history import TABLE
@@ -79,6 +79,8 @@ def _moved(item: Item, time_of: Callable[[int], tuple[date, int | None]]) -> lis
             number=numbers.get(f"{MOVED}{when}", 0),
             amount_minor=numbers.get(f"{MONEY}{when}", 0),
             taxes=tuple(counted_taxes(numbers, when, taxes)),
+            taxed_again_minor=numbers.get(f"{AGAIN}{when}", 0),
+            discounts_minor=numbers.get(f"{DISCOUNTS}{when}", 0),
             original_agent=original_agent,
         )
         for when in sorted({name[1:3] for name in numbers})

@@ -289,7 +289,7 @@ def open_till(agent: Agent) -> OpenTill:
         message = f"Agent {agent.id} has no till."
         raise ValueError(message)
     caller = Caller(agent.id, agent.client_id, agent.credential_version, terminal.id)
-    return OpenTill(PointOfSale(agent, merchant, terminal), caller)
+    return OpenTill(PointOfSale(agent, merchant, terminal, merchant.taxes), caller)
 
 
 def _instant(local: datetime, gmt: int) -> datetime:

@@ -62,7 +62,14 @@ def test_a_list_is_stored_shown_and_replaced(stage: str) -> None:
     first = replace_list(shop, 0).body["PriceList"]
     second = replace_list(shop, 1, Items=ITEMS[:1], Taxes=TAXES[:1]).body["PriceList"]
 
-    assert none_yet == {"Version": 0, "Updated": None, "UpdatedBy": None, "Taxes": [], "Items": []}
+    assert none_yet == {
+        "Version": 0,
+        "Updated": None,
+        "UpdatedBy": None,
+        "Taxes": [],
+        "TypedTaxCode": None,
+        "Items": [],
+    }
     assert first["Items"] == SHOWN
     assert [(one["Code"], one["Rate"]) for one in first["Taxes"]] == [("VAT15", 15), ("CITY", Decimal("0.0025"))]
     assert (first["Version"], second["Version"]) == (1, 2)

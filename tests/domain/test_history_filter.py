@@ -13,7 +13,7 @@ from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import AgentSnapshot, CardDetails, ReceiptAddresses
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Purchase, ReceiptAddresses
 from tests.support.transactions import NOW, ZAR, a_payment
 
 
@@ -39,6 +39,9 @@ def test_an_entry_says_all_that_its_transaction_says() -> None:
             addresses=ReceiptAddresses(("ann@home.example",), ()),
             client_product_code="CAFE-9",
             tax_amounts=(TaxAmount("VAT", "VAT", Decimal(15), 1230, 160),),
+            purchases=(Purchase("Coffee", Decimal("12.30"), Decimal(1)),),
+            taxed_again_minor=1,
+            discounts_minor=1,
         ),
         card=CardDetails("MASTERCARD", "555555", "4444", "1230", "MOKOENA/THANDI"),
     )

@@ -296,7 +296,7 @@ def begun(original: Transaction, amount_minor: int, *lines: Purchase, agent_id: 
 def test_a_reversal_gives_back_the_tax_of_its_lines_and_the_last_one_all_that_remains() -> None:
     payment = replace(a_payment(), tax_amounts=(VAT,), receipt=replace(a_payment().receipt, purchases=SOLD))
     by_line = begun(payment, 250, replace(SOLD[0], quantity=Decimal(1)))
-    earlier = Reversals(amount_minor=250, given_back={"line0": Decimal(1), "gross0": Decimal(250), "tax0": Decimal(40)})
+    earlier = Reversals(amount_minor=250, given_back={"line0": Decimal(1), "money0": Decimal(250), "tax0": Decimal(40)})
     rest = begun(replace(payment, reversals=earlier), 980, replace(SOLD[0], quantity=Decimal(3)), SOLD[1])
 
     assert [(tax.gross_minor, tax.tax_minor) for tax in by_line.tax_amounts] == [(250, 33)]

@@ -14,7 +14,7 @@ from chalicelib.domain.kinds import LANGUAGES, InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import TaxAmount
-from chalicelib.domain.transaction import CardDetails, Transaction
+from chalicelib.domain.transaction import CardDetails, Purchase, Transaction
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
 from tests.support.transactions import NOW, a_payment
@@ -154,6 +154,11 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
         rrn="603112345678",
         approval_code="A1B2C3",
         card=CardDetails("VISA", "424242", "4242", cardholder="MOKOENA/THANDI"),
+        purchases=(
+            Purchase("Coffee", Decimal("2.50"), Decimal(2), discount=Decimal("0.70")),
+            Purchase("=Tea", Decimal(16), Decimal("0.50")),
+        ),
+        discounts_minor=70,
     )
 
     assert read_back(payment) == {
@@ -182,6 +187,8 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
         "Zone": "UTC+02:00",
         "TaxTotal": "",
         "TaxText": "",
+        "Lines": "2 x Coffee 4.30; 0.5 x =Tea 8.00",
+        "Discounts": "0.70",
     }
 
 

@@ -99,6 +99,8 @@ def looked_up(transaction_id: str) -> Row:
         "StateText": words_of("en")[f"state_{view.substate}_{record.shown.status.lower()}"],
         "Zone": f"UTC+{record.gmt:02d}:00",
         **_taxes(view, moved),
+        "Lines": "; ".join(f"{one.quantity} x {one.title} {one.total}" for one in record.receipt.purchases),
+        "Discounts": "",
     }
 
 

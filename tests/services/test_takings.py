@@ -83,10 +83,11 @@ def recounted_taxes(books: Books, by: str = "day", first: str = "", of: Agent | 
         at = local(one)
         if not (took or gave) or str(at.date()) < first or (of and one.agent.id != of.id):
             continue
-        for tax in one.tax_amounts:
-            kind = one.currency.code, tax.code, tax.name, tax.rate
-            row = found[at.date(), at.hour if by == "hour" else None, *kind]
-            for number, minor in enumerate((tax.gross_minor, tax.tax_minor)):
+        untaxed = one.amount_minor - sum(tax.gross_minor for tax in one.tax_amounts)
+        rows = [((tax.code, tax.name, tax.rate), tax.gross_minor, tax.tax_minor) for tax in one.tax_amounts]
+        for tax, *amounts in (*rows, ((None, None, None), untaxed, 0)):
+            row = found[at.date(), at.hour if by == "hour" else None, one.currency.code, *tax]
+            for number, minor in enumerate(amounts):
                 row[number] += (1 if took else -1) * Decimal(minor) / 10**one.currency.digits
     return {key: tuple(row) for key, row in found.items() if any(row)}
 
@@ -293,7 +294,19 @@ def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) ->
 @pytest.mark.parametrize("letter", ["日", '"', "\\", "\x00", "é", "😀", "x"])
 def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str) -> None:
     most = 10**9
-    row = Taking(NOW.date(), 23, 10**15, 10, "A" * 32, "ZAR", most, Decimal("12345678901234.56"), most, Decimal("0.01"))
+    row = Taking(
+        NOW.date(),
+        23,
+        10**15,
+        10,
+        "A" * 32,
+        "ZAR",
+        most,
+        Decimal("12345678901234.56"),
+        Decimal("12345678901234.56"),
+        most,
+        Decimal("0.01"),
+    )
     view = TakingsAnswer.of(Takings([row], ()), {row.agent_id: letter * 256}, None, {}).takings[0]
     in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
 

@@ -4,10 +4,12 @@ Every payment sells two coffees and a cake. Its amount decides their prices. Som
 """
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from chalicelib.domain.taxes import Tax
+from tests.support.shop_arithmetic import Line, Sold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ CHANGED = (
 )
 CODES_OF_COFFEE, CODES_OF_CAKE = ("vat15",), ("VAT15", "LEVY", "OTHER")
 COFFEES = 2  # in each payment
+OFF_CAKE = 100  # the discount on a cake, in cents
 
 
 def coffee(amount: int) -> int:
@@ -34,8 +37,21 @@ def coffee(amount: int) -> int:
 
 def lines_of(amount: int) -> dict[str, Any]:
     """Return the lines of a payment; its sum is the amount."""
+    cake = amount - COFFEES * coffee(amount) + OFF_CAKE
+    lines = _lines(("Coffee", coffee(amount), COFFEES, CODES_OF_COFFEE), ("Cake", cake, 1, CODES_OF_CAKE))
+    lines["AuxData"]["Purchases"][1]["Discount"] = f"{OFF_CAKE / 100:.2f}"
+    return lines
+
+
+def sold(amount: int, rates: dict[str, Decimal]) -> Sold:
+    """Return the same payment as another arithmetic has it."""
     cake = amount - COFFEES * coffee(amount)
-    return _lines(("Coffee", coffee(amount), COFFEES, CODES_OF_COFFEE), ("Cake", cake, 1, CODES_OF_CAKE))
+    lines = (("Coffee", coffee(amount), COFFEES, CODES_OF_COFFEE), ("Cake", cake, 1, CODES_OF_CAKE))
+    return Sold(
+        [Line(title, price, Fraction(number), tuple(map(str.upper, codes))) for title, price, number, codes in lines],
+        amount,
+        rates,
+    )
 
 
 def returned_line(amount: int) -> dict[str, Any]:

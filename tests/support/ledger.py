@@ -12,6 +12,7 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.paging import Page
+from chalicelib.domain.paid_lines import spread
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.takings import Taking
@@ -125,7 +126,8 @@ def paid(books: Books, agent: Agent, at: datetime, **changes: Any) -> Transactio
 
 def taxed(amount_minor: int, *taxes: Tax) -> tuple[TaxAmount, ...]:
     """Return the taxes of equal lines, one for each tax, that were paid with an amount."""
-    return taxes_of([TaxedLine(1, (tax.code,)) for tax in taxes], amount_minor, taxes)
+    parts = spread(amount_minor, [1] * len(taxes))
+    return taxes_of([TaxedLine(part, (tax.code,)) for part, tax in zip(parts, taxes, strict=True)], taxes)
 
 
 def fill(books: Books, count: int, until: datetime, seed: int) -> None:

@@ -21,14 +21,25 @@ const keyed = (entries) => entries.map((one) => ({ ...one, key: one.key ?? (last
 export const fieldsOf = (kind) => (kind === "Items" ? FIELDS : TAX_FIELDS);
 
 // A draft: `base` is the stored list that it changes.
-export const draftOf = (base, { Items, Taxes } = base) => ({ base, Items: keyed(Items), Taxes: keyed(Taxes) });
+export const draftOf = (base, { Items, Taxes, TypedTaxCode = base.TypedTaxCode } = base) => ({
+  base,
+  Items: keyed(Items),
+  Taxes: keyed(Taxes),
+  TypedTaxCode,
+});
+
+// The tax of typed amounts as the draft's taxes write it; null when they do not have it.
+export const typedTaxOf = ({ Taxes, TypedTaxCode }) =>
+  Taxes.find((one) => one.Code && one.Code.toLowerCase() === TypedTaxCode?.toLowerCase())?.Code ?? null;
 export const load = async () => (await call(path())).PriceList;
-export const changesOf = ({ base, Items, Taxes }) =>
-  countOf(difference(base.Items, Items)) + countOf(difference(base.Taxes, Taxes, TAX_FIELDS));
+export const changesOf = ({ base, Items, Taxes, TypedTaxCode }) =>
+  countOf(difference(base.Items, Items)) +
+  countOf(difference(base.Taxes, Taxes, TAX_FIELDS)) +
+  (TypedTaxCode === base.TypedTaxCode ? 0 : 1);
 
 export function kept(at) {
   const found = at && JSON.parse(localStorage.getItem(at) ?? "null");
-  return found && draftOf(found.base, { Items: found.Items.map(unkeyed), Taxes: found.Taxes.map(unkeyed) });
+  return found && draftOf(found.base, { ...found, Items: found.Items.map(unkeyed), Taxes: found.Taxes.map(unkeyed) });
 }
 
 export function keep(at, draft) {
@@ -86,6 +97,7 @@ export async function save(draft) {
   const { PriceList } = await call(`${path()}/update`, {
     Version: draft.base.Version,
     Taxes: draft.Taxes.map(sent),
+    TypedTaxCode: typedTaxOf(draft),
     Items: draft.Items.map(sent),
   });
   return PriceList;

@@ -8,7 +8,19 @@ import { isManager, merchant } from "../kit/session.js";
 import { merged, TAX_FIELDS } from "./price_changes.js";
 import { MOST_BYTES, read, write } from "./price_csv.js";
 import { Changed, Preview, WrongFile } from "./price_dialogs.js";
-import { changesOf, digits, draftOf, entries, keep, kept, load, place, problemsOf, save } from "./price_draft.js";
+import {
+  changesOf,
+  digits,
+  draftOf,
+  entries,
+  keep,
+  kept,
+  load,
+  place,
+  problemsOf,
+  save,
+  typedTaxOf,
+} from "./price_draft.js";
 import { Entries, matching, nameOf } from "./price_entries.js";
 import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -77,6 +89,17 @@ function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, ope
       ${count > 0 && html`<button type="button" onClick=${discard}>${names.discard}</button>`}
     </div>
   </div>`;
+}
+
+// The choice of the tax of amounts that are typed at a till.
+function TypedTax({ draft, mayChange, choose }) {
+  const names = texts.prices;
+  const codes = draft.Taxes.map((one) => one.Code).filter(Boolean);
+  return html`<${Field} id="typed-tax" label=${names.typedTax} hint=${names.typedTaxHint}>
+    <select id="typed-tax" value=${typedTaxOf(draft) ?? ""} disabled=${!mayChange} aria-describedby="typed-tax-hint"
+      onChange=${(event) => choose(event.target.value || null)}>
+      <option value="">${names.noTax}</option>${codes.map((code) => html`<option value=${code}>${code}</option>`)}
+    </select><//>`;
 }
 
 // The tax that most items have: a new one probably has it as well.
@@ -158,6 +181,7 @@ function useSave({ draft, setDraft, open, setRemoved }) {
       draftOf(theirs, {
         Items: merged(draft.base.Items, entries(draft.Items), theirs.Items),
         Taxes: merged(draft.base.Taxes, entries(draft.Taxes), theirs.Taxes, TAX_FIELDS),
+        ...(draft.TypedTaxCode !== draft.base.TypedTaxCode && { TypedTaxCode: draft.TypedTaxCode }),
       }),
     );
     open(null);
@@ -224,7 +248,8 @@ function Listed({ stored }) {
       <${Files} draft=${draft} mayChange=${mayChange} onRead=${setFile} />
     </div>
     <section class="card"><h2>${names.taxes}</h2><p><small>${names.included}</small></p>
-      <${Entries} kind="Taxes" shown=${draft.Taxes} ...${parts} /></section>
+      <${Entries} kind="Taxes" shown=${draft.Taxes} ...${parts} />
+      ${draft.Taxes.length > 0 && html`<${TypedTax} draft=${draft} mayChange=${mayChange} choose=${(TypedTaxCode) => own.setDraft({ ...draft, TypedTaxCode })} />`}</section>
     <section class="card"><h2>${names.items}</h2>
       <${Field} id="price-search" type="search" label=${names.search} value=${search} onInput=${(event) => setSearch(event.target.value)} />
       <p class="counted" role="status">${draft.Items.length ? names.counted(formatCount(shown.length), formatCount(draft.Items.length)) : mayChange ? names.none : names.noneToSee}</p>

@@ -54,7 +54,7 @@ export function Made({ last }) {
 const formatRate = (rate) =>
   `${new Intl.NumberFormat(language, { maximumFractionDigits: 4 }).format(String(rate))}\u00a0%`;
 
-export const taxName = ({ Name, Rate }) => `${Name} ${formatRate(Rate)}`;
+export const taxName = ({ Name, Rate }) => (Name === null ? texts.report.noTax : `${Name} ${formatRate(Rate)}`);
 
 // The taxes of a currency, each summed over its days. A line may have two taxes, so the amounts that have them are not
 // added.
@@ -64,6 +64,7 @@ export function Taxes({ taxes, currency }) {
   const money = (amount, words) =>
     html`<td class="figure" data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
   const byCode = inGroups(taxes, ({ Code, Name, Rate }) => JSON.stringify([Code, Name, String(Rate)]));
+  if (taxes.every(({ Code }) => Code === null)) return null; // a shop without taxes
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`${names.taxes}, ${currency}`}><table class="taxes">
     <caption class="unseen">${names.taxes}, ${currency}</caption>
     <thead><tr><th scope="col">${names.rate}</th><th scope="col" class="figure">${names.gross}</th><th scope="col" class="figure">${names.tax}</th></tr></thead>
