@@ -4,20 +4,19 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.retries import ChangedMeanwhileError, with_retries
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import (
     Key,
     Write,
-    client,
     commit,
     decode,
     list_records,
+    pages_of,
     put_new,
     readable,
     replace_record,
@@ -73,13 +72,8 @@ def delete(webhook: Webhook, act: Act, *also: Write) -> None:
 
 def every() -> Iterator[Webhook]:
     """Yield the webhooks of all merchants. Changes of the last moment may be missing."""
-    parameters: dict[str, Any] = {"TableName": table_name(TABLE)}
-    while True:
-        page = with_retries(lambda: client().call("Scan", **parameters))
+    for page in pages_of({"TableName": table_name(TABLE)}, "Scan"):
         yield from readable(TABLE, page["Items"], partial(decode, Webhook))
-        if "LastEvaluatedKey" not in page:
-            return
-        parameters["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
 def note(after: Webhook) -> None:

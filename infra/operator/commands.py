@@ -36,8 +36,7 @@ from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import SettingsError, settings
 from chalicelib.store import agents, audit, due_index, transactions
-from chalicelib.store.aws_client import CallError, RefusedError
-from chalicelib.store.retries import is_dropped
+from chalicelib.store.aws_client import CallError, RefusedError, is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
 from infra.operator import stage, stage_secret, terminal
