@@ -65,9 +65,13 @@ def _attributes(record: type) -> list[tuple[str, str | None, str]]:
 
 def encode(record: Any) -> dict[str, Value]:
     """Return the item of a record, without its empty fields, and without Booleans and texts that are the default."""
+    return {name: value_of(value) for name, value in _stored_values(record).items()}
+
+
+def _stored_values(record: Any) -> dict[str, Any]:
     defaults = _defaults(type(record))  # type: ignore[arg-type]  # a class is hashable
     return {
-        name: value_of(value)
+        name: value
         for name, value in attributes_of(record).items()
         if not _is_empty(value) and (name not in defaults or value != defaults[name])
     }
@@ -388,9 +392,10 @@ def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: E
 
 def replace_record(key: Key[Any], record: Any, otherwise: Exception) -> Write:
     """Return the write of a record that has changed, which requires that the stored version is still the record's."""
-    stored = {name: value for name, value in attributes_of(record).items() if name not in {*key.key, VERSION}}
-    values = {name: value for name, value in stored.items() if not _is_empty(value)}
-    gone, as_read = stored.keys() - values.keys(), {"as_read": record.version}
+    own, stored = {*key.key, VERSION}, _stored_values(record)
+    values = {name: value for name, value in stored.items() if name not in own}
+    gone = set(attributes_of_class(type(record))) - stored.keys() - own
+    as_read = {"as_read": record.version}
     return update(key, values, remove=gone, condition="#version = :as_read", compared=as_read, otherwise=otherwise)
 
 
@@ -478,14 +483,6 @@ def read_item(key: Key[Any]) -> dict[str, Value]:
     """Read the item of a record, with the attributes that only an index needs (a strong read); empty when missing."""
     response = call("GetItem", TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
     return response.get("Item") or {}
-
-
-def check_tables(keys: Sequence[Key[Any]]) -> None:
-    """Read these records strongly, whether they exist or not. Raise 903 for a missing table, and for an outage."""
-    try:
-        read_all(keys)
-    except RefusedError:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
 
 
 def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = (), *, for_list: bool = False) -> list[Any]:

@@ -29,9 +29,10 @@ from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import table, transactions, webhooks
+from chalicelib.store import merchants, table, transactions, webhooks
 from chalicelib.store.aws_client import ATTEMPTS, PATIENT, Client, Limits, RefusedError, UnansweredError
 from chalicelib.store.table import (
+    VERSION,
     AlreadyExistsError,
     Key,
     UnreadableError,
@@ -44,8 +45,10 @@ from chalicelib.store.table import (
     encode,
     put_item,
     put_new,
+    read,
     read_all,
     read_item,
+    replace_record,
     table_name,
     update,
     value_of,
@@ -223,6 +226,15 @@ def test_what_a_batch_leaves_out_is_read_after_a_pause_and_at_last_an_outage(
         assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
     assert refused is None or refused.value.error is ErrorCode.STORE_UNAVAILABLE
     assert len(impatient) == times
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_replaced_record_is_stored_as_a_new_one_is() -> None:
+    key = merchants.key(a_stored_merchant().id)
+    before = read_item(key)
+    write_one(replace_record(key, read(key), AlreadyExistsError()))
+
+    assert read_item(key) == {**before, VERSION: {"N": "2"}}
 
 
 @dataclass(frozen=True)
