@@ -22,20 +22,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store.aws_client import (
-    HURRIED,
-    HURRIED_SECRET,
-    KMS,
-    PATIENT,
-    SECRETS_MANAGER,
-    CallError,
-    Client,
-    Limits,
-    limit_lost_time,
-    limits,
-    outages_as_903,
-    spend,
-)
+from chalicelib.store import aws_client
+from chalicelib.store.aws_client import HURRIED, HURRIED_SECRET, CallError, Client, Limits, limit_lost_time
 from chalicelib.store.table import MALFORMED, UnreadableError
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
@@ -103,7 +91,7 @@ class Remembered:
 
 def _spend_since(began: float) -> None:
     """Count a wait for the secret as lost time, at most the planned wait: its excess must not prevent a call."""
-    spend(min(outside.current.elapsed() - began, HURRIED_SECRET.longest))
+    aws_client.spend(min(outside.current.elapsed() - began, HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
@@ -166,14 +154,14 @@ def unseal(sealed: bytes, owner_id: int, owner: str = "agent") -> Secret:
 
 
 def _with_key(operation: str, context: dict[str, str], **content: bytes) -> dict[str, Any]:
-    with outages_as_903():
+    with aws_client.outages_as_903():
         return _kms_client().call(operation, KeyId=settings().key_id, EncryptionContext=context, **content)
 
 
 def _document() -> Mapping[str, Any]:
     document = remembered()
     document.wait()
-    with outages_as_903():
+    with aws_client.outages_as_903():
         return document()
 
 
@@ -199,15 +187,15 @@ def remembered() -> Remembered:
 
 def fetch(secret_id: str) -> str:
     """Fetch the text of a secret."""
-    client = _secrets_client_of(limits(HURRIED_SECRET))
+    client = _secrets_client_of(aws_client.limits(HURRIED_SECRET))
     return str(client.call("GetSecretValue", SecretId=secret_id)["SecretString"])
 
 
 @outside.made_once
 def _secrets_client_of(limits: Limits) -> Client:
-    return outside.current.client(SECRETS_MANAGER, limits)
+    return outside.current.client(aws_client.SECRETS_MANAGER, limits)
 
 
 @outside.made_once
 def _kms_client() -> Client:
-    return outside.current.client(KMS, PATIENT)
+    return outside.current.client(aws_client.KMS, aws_client.PATIENT)

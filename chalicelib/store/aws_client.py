@@ -26,6 +26,9 @@ from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
 if TYPE_CHECKING:
     from botocore.session import Session
 
+for _name in ("botocore", "urllib3", "botocore.auth", "botocore.endpoint", "botocore.parsers"):  # three have bodies
+    logging.getLogger(_name).setLevel(logging.WARNING)  # also of clients that infra makes
+
 REGION: Final = "eu-west-1"  # of the local stage
 PORT = 8001  # of its AWS
 DYNAMODB, SECRETS_MANAGER, KMS = "dynamodb", "secretsmanager", "kms"
@@ -191,7 +194,7 @@ def region() -> str | None:
     return named or os.environ.get("AWS_DEFAULT_REGION") or REGION
 
 
-def _of_the_local_stage() -> dict[str, Any]:
+def of_the_local_stage() -> dict[str, Any]:
     """Return region, keys and address of the AWS of `make run`, for a local stage without keys; `mock_aws` has some."""
     if not settings().is_local or any(map(os.environ.get, ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"))):
         return {}
@@ -206,8 +209,6 @@ def _session_of(_: tuple[tuple[str, str], ...]) -> "Session":
     """Return botocore's session, which finds region, credentials and endpoints. boto3 would add 20 ms and nothing."""
     from botocore.session import get_session  # noqa: PLC0415  moto serves only sessions that begin after its import
 
-    for name in ("botocore", "urllib3", "botocore.auth", "botocore.endpoint", "botocore.parsers"):  # three have bodies
-        logging.getLogger(name).setLevel(logging.WARNING)
     return get_session()
 
 
@@ -218,7 +219,7 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
     with _LOCK:
         client = _session_of(_environment()).create_client(
             service,
-            **{"region_name": region(), **(local := _of_the_local_stage())},
+            **{"region_name": region(), **(local := of_the_local_stage())},
             config=Config(
                 connect_timeout=limits.connect_seconds,
                 read_timeout=limits.read_seconds,
