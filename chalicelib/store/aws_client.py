@@ -333,7 +333,6 @@ def outages_as_903() -> Iterator[None]:
 
 
 def _failure(operation: str, answer: Any, raised: Exception | None) -> CallError | None:
-    """Return the failure of an attempt; None if it succeeded."""
     from botocore.exceptions import ReadTimeoutError  # noqa: PLC0415  see `_session_of`
 
     if isinstance(raised, ReadTimeoutError):

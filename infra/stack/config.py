@@ -84,7 +84,6 @@ def check_values(sam: dict[str, Any], project: Path, stage: str) -> None:
 
 
 def _refuse(stage: str, problems: Iterable[str]) -> None:
-    """Raise ConfigError with a line for each problem, if there is one."""
     if lines := [f"{FILE}, stage {stage}: {problem}" for problem in problems]:
         raise ConfigError("\n".join(lines))
 
@@ -97,7 +96,6 @@ def _object(value: Any, place: str) -> dict[str, Any]:
 
 
 def _settings(config: dict[str, Any], stage: str) -> dict[str, Any]:
-    """Return the settings of a stage, which all its functions have."""
     place = f"stages.{stage}"
     own = _object(config["stages"][stage], place)
     return _object(config.get(VARIABLES, {}), VARIABLES) | _object(own.get(VARIABLES, {}), f"{place}.{VARIABLES}")
