@@ -48,13 +48,9 @@ package: $(STAGE_VENV) $(LAMBDA)  ## write build/sam.json and build/deployment.z
 	@$(BIN)/python -m infra.stack.package $(STAGE)
 
 deploy: $(STAGE_VENV) $(if $(BACK),,$(LAMBDA))  ## package a stage, deploy it, watch its alarms and try a payment. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..." WATCHED_MINUTES=15; BACK=1 deploys the release before
-ifneq ($(BACK),)
-	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy --back $(STACK) $(PARAMETERS)
-else
-	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
-	@$(BIN)/python -m infra.stack.package $(STAGE)
-	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy $(STACK) $(CODE_BUCKET) $(PARAMETERS)
-endif
+	@test -n "$(BACK)$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
+	@$(if $(BACK),,$(BIN)/python -m infra.stack.package $(STAGE))
+	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy $(if $(BACK),--back $(STACK),$(STACK) $(CODE_BUCKET)) $(PARAMETERS)
 
 bench: $(VENV) $(NODE_TOOLS) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS=history for lists; ARGS=documents for all tables of the documents
 	@$(BIN)/python -m infra.bench $(ARGS)

@@ -84,7 +84,6 @@ REASONS = {
 
 
 def _reason(error: Exception, body: bytes) -> str:
-    """Return why a body is malformed, and where."""
     if isinstance(error, json.JSONDecodeError):
         if not body.strip():
             return "The body is empty: a JSON object is expected."

@@ -15,13 +15,14 @@ MANY_PLACES = 5  # addresses with failed passwords for one login: no longer a fo
 class FailedAttempts:
     """The failed passwords in a row for one login, which may be unknown.
 
-    `sources` are digests of the callers' addresses.
+    `sources` are digests of the callers' addresses, `counted_as` is the random name of the last count.
     """
 
     failed_attempts: int = 0
     locked_until: datetime | None = None
     counted_until: datetime | None = None
     sources: frozenset[str] = frozenset()
+    counted_as: str | None = None
 
 
 @dataclass(frozen=True)

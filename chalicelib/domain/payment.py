@@ -422,7 +422,6 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
 def _request(
     order: PaymentOrder, pos: PointOfSale, linked: LinkedCard | None, amount_minor: int
 ) -> AuthorizationRequest:
-    """Return the request to the acquirer, under the payment's own ID."""
     return AuthorizationRequest(
         reference=order.id,
         amount_minor=amount_minor,

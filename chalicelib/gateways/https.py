@@ -79,7 +79,6 @@ def get(url: str, seconds: float, headers: Mapping[str, str]) -> Reply:
 
 
 def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:
-    """Return the addresses of the name, which must all be allowed."""
     port = target.port or (443 if target.scheme == "https" else 80)
     try:
         return network.look_up(target.hostname or "", port, deadline)

@@ -22,9 +22,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store import retries
-from chalicelib.store.aws_client import KMS, SECRETS_MANAGER, CallError, Client, Limits
-from chalicelib.store.retries import with_retries
+from chalicelib.store import aws_client
+from chalicelib.store.aws_client import HURRIED, HURRIED_SECRET, CallError, Client, Limits, limit_lost_time
 from chalicelib.store.table import MALFORMED, UnreadableError
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
@@ -53,7 +52,7 @@ class Remembered:
         if not 0 < self._until - (now := outside.now().timestamp()) <= REMEMBERED_S:
             began = outside.current.elapsed()
             self._until = now + RETRY_S  # set before the call, so that only one thread calls
-            with suppress(CallError, ServiceError):  # ServiceError: no time is left for the call
+            with suppress(CallError, ServiceError), limit_lost_time(HURRIED.longest):  # one attempt
                 return self._renew()
             _spend_since(began)
         return self._result
@@ -65,7 +64,7 @@ class Remembered:
 
     def _call_early(self) -> None:
         try:
-            with retries.limit_lost_time(retries.HURRIED.longest):
+            with limit_lost_time(HURRIED.longest):
                 self._renew()
         except Exception as failure:  # noqa: BLE001  the first request meets the failure again and reports it
             log("secret_not_fetched_early", error=type(failure).__name__)
@@ -75,7 +74,7 @@ class Remembered:
         early, self._early = self._early, None
         if early and self._result is None:
             began = outside.current.elapsed()
-            early.join(retries.HURRIED_SECRET.longest)
+            early.join(HURRIED_SECRET.longest)
             if self._result is None:
                 _spend_since(began)
 
@@ -92,7 +91,7 @@ class Remembered:
 
 def _spend_since(began: float) -> None:
     """Count a wait for the secret as lost time, at most the planned wait: its excess must not prevent a call."""
-    retries.spend(min(outside.current.elapsed() - began, retries.HURRIED_SECRET.longest))
+    aws_client.spend(min(outside.current.elapsed() - began, HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
@@ -155,15 +154,15 @@ def unseal(sealed: bytes, owner_id: int, owner: str = "agent") -> Secret:
 
 
 def _with_key(operation: str, context: dict[str, str], **content: bytes) -> dict[str, Any]:
-    return with_retries(
-        lambda: _kms_client().call(operation, KeyId=settings().key_id, EncryptionContext=context, **content)
-    )
+    with aws_client.outages_as_903():
+        return _kms_client().call(operation, KeyId=settings().key_id, EncryptionContext=context, **content)
 
 
 def _document() -> Mapping[str, Any]:
     document = remembered()
-    document.wait()  # before the retries, which count their own time
-    return with_retries(document)
+    document.wait()
+    with aws_client.outages_as_903():
+        return document()
 
 
 def _load_document() -> Mapping[str, Any]:
@@ -188,15 +187,15 @@ def remembered() -> Remembered:
 
 def fetch(secret_id: str) -> str:
     """Fetch the text of a secret."""
-    client = _secrets_client_of(retries.limits(retries.HURRIED_SECRET))
+    client = _secrets_client_of(aws_client.limits(HURRIED_SECRET))
     return str(client.call("GetSecretValue", SecretId=secret_id)["SecretString"])
 
 
 @outside.made_once
 def _secrets_client_of(limits: Limits) -> Client:
-    return outside.current.client(SECRETS_MANAGER, limits)
+    return outside.current.client(aws_client.SECRETS_MANAGER, limits)
 
 
 @outside.made_once
 def _kms_client() -> Client:
-    return outside.current.client(KMS, retries.PATIENT)
+    return outside.current.client(aws_client.KMS, aws_client.PATIENT)

@@ -74,8 +74,6 @@ def branches_of(sent: Rights | None, path: str) -> dict[str, int]:
 
 
 class _Agent(Context):
-    """The common fields of creating and updating an agent."""
-
     PATHS: ClassVar[Mapping[str, str]] = {
         "printer.printer_id": "PrinterAndTaxSettings.PrinterID",
         "printer.printer_code": "PrinterAndTaxSettings.PrinterCode",

@@ -56,8 +56,6 @@ class ClientManager(Request):
 
 
 class _Merchant(Context):
-    """The common fields of creating and updating a merchant."""
-
     location: Location
     country: Text
     country_code: CountryCode

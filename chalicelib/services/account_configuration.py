@@ -3,7 +3,7 @@
 import math
 from datetime import datetime, timedelta
 
-from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.agent import NO_CLIENT, Agent, Caller
 from chalicelib.domain.effective_settings import Account, AccountConfiguration, payment_options
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Merchant
@@ -12,11 +12,11 @@ from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency as currency_of
-from chalicelib.services.caller_check import Admitted, admit, admit_with_merchant
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
-from chalicelib.store import terminals
+from chalicelib.store import agents, merchants, terminals
 from chalicelib.store.auth_account_calls import take_call
-from chalicelib.store.table import Key
+from chalicelib.store.table import Key, read
 
 
 def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
@@ -35,12 +35,19 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
 def identity(caller: Caller, account_id: int | None) -> Account:
     """Return the account of the caller, with the currency of its payments.
 
-    With `account_id`, return the merchant of that account and that merchant's currency.
+    With `account_id`, return the merchant of that account and that merchant's currency. Raise AGENT_NOT_FOUND for a
+    missing account, one without a merchant, and another merchant's.
     """
-    admitted, merchant = admit_with_merchant(caller, account_id, *_terminal_keys(caller))
     if account_id is None:
-        return Account(admitted.agent, merchant, _currency_taken(admitted, merchant))
-    return Account(admitted.agent, merchant, _known(merchant.currency_id if merchant else None))
+        admitted = admit(caller, *_terminal_keys(caller))
+        return Account(admitted.agent, admitted.merchant, _currency_taken(admitted, admitted.merchant))
+    admitted = admit(caller, agents.key(account_id))
+    account, merchant = admitted.read(agents.key(account_id)), admitted.merchant
+    if account is not None and admitted.agent.is_system_user and account.client_id != NO_CLIENT:
+        merchant = read(merchants.key(account.client_id))
+    if account is None or merchant is None or account.client_id != merchant.id:
+        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
+    return Account(admitted.agent, merchant, _known(merchant.currency_id))
 
 
 def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:

@@ -138,7 +138,6 @@ def _other_administrator(client_id: int, ended: set[int]) -> Agent | None:
 
 
 def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
-    """Return a new agent and its login."""
     agent_id = sequences.next_id(agents.TABLE)
     secret_key = body.secret_key or new_secret_key()
     agent = Agent(

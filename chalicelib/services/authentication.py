@@ -26,8 +26,7 @@ from chalicelib.log import log
 from chalicelib.services import json_web_tokens, passwords
 from chalicelib.settings import settings
 from chalicelib.store import agents, password_lock, sessions
-from chalicelib.store.aws_client import CallError
-from chalicelib.store.retries import limit_lost_time
+from chalicelib.store.aws_client import CallError, limit_lost_time
 from chalicelib.store.table import client, read
 
 LOGIN = "login"  # the kind of the pseudonyms in the log

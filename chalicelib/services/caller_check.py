@@ -71,22 +71,6 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     return Admitted(agent, merchant, tuple(zip(keys, found, strict=True)))
 
 
-def admit_with_merchant(caller: Caller, account_id: int | None, *keys: Key[Any]) -> tuple[Admitted, Merchant | None]:
-    """Return the caller and its merchant; for a system user the merchant of the account that it names, if any.
-
-    Raise AGENT_NOT_FOUND for a missing account, one without a merchant, and another merchant's.
-    """
-    admitted = admit(caller, *([agents.key(account_id)] if account_id is not None else []), *keys)
-    if account_id is None:
-        return admitted, admitted.merchant
-    account, merchant = admitted.read(agents.key(account_id)), admitted.merchant
-    if account is not None and admitted.agent.is_system_user and account.client_id != NO_CLIENT:
-        merchant = read(merchants.key(account.client_id))
-    if account is None or merchant is None or account.client_id != merchant.id:
-        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-    return admitted, merchant
-
-
 def admit_to_transaction(
     caller: Caller, transaction_id: str, *keys: Key[Any], current_account_id: int | None = None
 ) -> tuple[Admitted, Transaction]:

@@ -222,7 +222,6 @@ def _begin_missed(due_at: datetime, entry: Due, _: datetime) -> Done:
 
 
 def _attempt(entry: Due, now: datetime) -> Done:
-    """Claim a due delivery and make the attempt."""
     job = claim(entry.key["day"], entry.key["place"], now)
     made = attempt(job) if job else None
     return Done(was_due=True, answers=(made.status is not None,)) if made else Done()

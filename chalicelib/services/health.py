@@ -2,26 +2,30 @@
 
 import json
 from http import HTTPStatus
+from typing import Any
 
-from chalicelib.errors import ErrorCode
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants, sequences, sessions, terminals, transactions
-from chalicelib.store.table import check_tables
+from chalicelib.store.aws_client import RefusedError
+from chalicelib.store.table import Key, read_all
 
 
 def check_store() -> None:
     """Read each table that a payment reads: one call, seven read units. Raise 903 when a table does not answer."""
-    check_tables(
-        [
-            sequences.sequence_key(merchants.TABLE),
-            merchants.key(0),
-            terminals.key(0),
-            agents.key(0),
-            agents.login_key("-"),
-            sessions.key("-"),
-            transactions.key("-"),
-        ]
-    )
+    keys: list[Key[Any]] = [
+        sequences.sequence_key(merchants.TABLE),
+        merchants.key(0),
+        terminals.key(0),
+        agents.key(0),
+        agents.login_key("-"),
+        sessions.key("-"),
+        transactions.key("-"),
+    ]
+    try:
+        read_all(keys)
+    except RefusedError:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
 
 
 LOOK_SECONDS = 14.0  # for each of two requests

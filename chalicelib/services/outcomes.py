@@ -64,7 +64,11 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     linked = after.card_entry.linked_id if decided and after.took_money else None
     counted = [] if linked is None else [linked_cards.count_payment(linked)]
 
-    transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))
+    facts += [*released, *map(outbox_store.put, receipts)]
+    try:
+        transactions.store_step(before, after, now, *facts, *counted)
+    except linked_cards.NoCardError:  # lost by a damage: the outcome of a payment does not wait for its repair
+        transactions.store_step(before, after, now, *facts)
 
 
 def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime) -> Transaction:

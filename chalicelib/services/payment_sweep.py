@@ -44,7 +44,6 @@ def _is_spared(code: str) -> bool:
 
 
 def _attempt(entry: Due, now: datetime) -> Done:
-    """Resolve one transaction, unless it is no longer due."""
     transaction = transactions.get_due(entry.id, now)
     if transaction is None:
         return Done()

@@ -33,7 +33,6 @@ def prepare(body: PreparePayment, caller: Caller, now: datetime) -> tuple[Prepar
 
 
 def _ask_partner(partner: Partner, request: PartnerRequest, now: datetime) -> tuple[PreparedField, ...]:
-    """Return the partner's answer, and log its outcome."""
     started = time.perf_counter()
     outcome = "prepared"
     try:

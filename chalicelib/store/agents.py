@@ -15,42 +15,32 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError
-from chalicelib.store.table import (
-    AlreadyExistsError,
-    Key,
-    Write,
-    check,
-    commit,
-    list_records,
-    put_new,
-    replace_record,
-    update,
-    write_one,
-)
 
 LOGINS = "logins"
 
 
-def login_key(email: str) -> Key[Login]:
+def login_key(email: str) -> table.Key[Login]:
     """Return the key of the login of an e-mail, in any case."""
-    return Key(LOGINS, Login, {"email": canonical(email)})
+    return table.Key(LOGINS, Login, {"email": canonical(email)})
 
 
-def create_login(login: Login) -> Write:
+def create_login(login: Login) -> table.Write:
     """Store a new login; raise 307 when an agent already has its e-mail."""
-    return put_new(LOGINS, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
+    return table.put_new(
+        LOGINS, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN)
+    )
 
 
 def rehash(login: Login, password_hash: str) -> None:
     """Store a hash of the same password with stronger parameters, unless the password has changed since."""
-    change = update(
+    change = table.update(
         login_key(login.email),
         {"password_hash": password_hash},
         condition="#password_hash = :old",
         compared={"old": login.password_hash},
     )
-    with suppress(AlreadyExistsError):
-        write_one(change)
+    with suppress(table.AlreadyExistsError):
+        table.write_one(change)
 
 
 TABLE = "agents"
@@ -70,23 +60,23 @@ class LoginChange:
     moved: Login | None = None
 
 
-def key(agent_id: int) -> Key[Agent]:
+def key(agent_id: int) -> table.Key[Agent]:
     """Return the key of an agent."""
-    return Key(TABLE, Agent, {"id": agent_id})
+    return table.Key(TABLE, Agent, {"id": agent_id})
 
 
-def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
+def create(agent: Agent, login: Login, act: Act, *also: table.Write) -> None:
     """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail already has a login."""
     entry = audit.write(f"agent#{agent.id}", act, filled_fields(agent))
-    commit(put_new(TABLE, agent, "id"), create_login(login), entry, *also)
+    table.commit(table.put_new(TABLE, agent, "id"), create_login(login), entry, *also)
 
 
-def check_unchanged(agent: Agent) -> Write:
+def check_unchanged(agent: Agent) -> table.Write:
     """Return a check, for a transaction with other writes, that an agent is still as it was read."""
-    return check(key(agent.id), "#version = :version", {"version": agent.version}, ChangedMeanwhileError())
+    return table.check(key(agent.id), "#version = :version", {"version": agent.version}, ChangedMeanwhileError())
 
 
-def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Write) -> None:
+def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: table.Write) -> None:
     """Store the next version of an agent and its login and the writes in `also`, all or nothing.
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
@@ -97,21 +87,21 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: Wri
         *(["unlock"] * login.unlock),
         *(["sessions"] * login.end_sessions),
     )
-    commit(
-        replace_record(key(after.id), after, ChangedMeanwhileError()),
+    table.commit(
+        table.replace_record(key(after.id), after, ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
         *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
         *also,
     )
 
 
-def delete(before: Agent, last: Agent, act: Act, *also: Write) -> None:
+def delete(before: Agent, last: Agent, act: Act, *also: table.Write) -> None:
     """Store the last version of an agent, delete its login and execute the writes in `also`, all or nothing.
 
     The agent's ID and name stay readable. Raise ChangedMeanwhileError when `before` is no longer the stored version.
     """
-    commit(
-        replace_record(key(last.id), last, ChangedMeanwhileError()),
+    table.commit(
+        table.replace_record(key(last.id), last, ChangedMeanwhileError()),
         audit.write(f"agent#{last.id}", act, changed_fields(before, last)),
         _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, last.id),
         *also,
@@ -120,14 +110,14 @@ def delete(before: Agent, last: Agent, act: Act, *also: Write) -> None:
 
 def of_merchant(client_id: int) -> list[Agent]:
     """List the merchant's agents by ID."""
-    return list_records(TABLE, Agent, ("client_id", client_id), "by_client")
+    return table.list_records(TABLE, Agent, ("client_id", client_id), "by_client")
 
 
-def _update_login(agent: Agent, change: LoginChange) -> Write:
+def _update_login(agent: Agent, change: LoginChange) -> table.Write:
     """Change single fields of the login, so that a failure counted at the same time is kept."""
     removed = ["locked_until", "counted_until", "sources"] if change.unlock else []
     removed += ["terminal_id"] if agent.terminal_id is None else []
-    return update(
+    return table.update(
         login_key(agent.email),
         _login_fields(agent, change),
         remove=removed,
@@ -137,15 +127,14 @@ def _update_login(agent: Agent, change: LoginChange) -> Write:
     )
 
 
-def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
-    """Store the login under its new e-mail and delete the old one."""
+def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[table.Write]:
     copied = _login_fields(agent, change) | {"terminal_id": agent.terminal_id}
     after = replace(login, **copied, email=canonical(agent.email))
     unlocked = replace(after, locked_until=None) if change.unlock else after
     return [create_login(unlocked), _delete_login(Deletion.LOGIN_OF_FORMER_EMAIL, login.email, agent.id)]
 
 
-def _delete_login(reason: Deletion, email: str, agent_id: int) -> Write:
+def _delete_login(reason: Deletion, email: str, agent_id: int) -> table.Write:
     """Return the deletion of an agent's login, after which another agent may have its e-mail."""
     own, changed = login_key(email), ChangedMeanwhileError()
     return table.delete(reason, own, "#agent_id = :agent_id", {"agent_id": agent_id}, changed)

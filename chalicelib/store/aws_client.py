@@ -1,24 +1,33 @@
-"""The clients of AWS, which boto3 makes, and their errors.
+"""The clients of AWS, which boto3 makes, their errors, and the calls that botocore repeats.
 
-botocore signs the requests, keeps connections open and repeats calls by its mode `standard`. Nothing of botocore leaves
-this module: not its errors, which quote AWS and may quote a request, and not its log below WARNING, which has bodies.
+botocore signs the requests, keeps connections open and repeats calls by its mode `standard`, and by `Repeats`. Nothing
+of botocore leaves this module: not its errors, which quote AWS and may quote a request, and not its log below WARNING,
+which has bodies.
 """
 
 import json
 import logging
 import os
+import uuid
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from chalicelib.errors import LoggableError
+from chalicelib import outside
+from chalicelib.errors import ErrorCode, LoggableError, ServiceError
 from chalicelib.settings import LOCAL, MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
     from botocore.session import Session
+
+for _name in ("botocore", "urllib3", "botocore.auth", "botocore.endpoint", "botocore.parsers"):  # three have bodies
+    logging.getLogger(_name).setLevel(logging.WARNING)  # also of clients that infra makes
 
 REGION: Final = "eu-west-1"  # of the local stage
 PORT = 8001  # of its AWS
@@ -64,6 +73,109 @@ class Limits(NamedTuple):
         return self.connect_seconds + self.read_seconds
 
 
+PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves most of GATEWAY_SECONDS to the acquirer
+HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
+HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # short, to leave time for the store
+
+
+@dataclass(eq=False, repr=False)
+class _Allowance:
+    left: float
+
+
+_allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
+
+
+@contextmanager
+def limit_lost_time(seconds: float) -> Iterator[None]:
+    """Limit the time that AWS calls in the block may lose; after it they raise 903."""
+    token = _allowance.set(_Allowance(seconds))
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
+
+
+def limits(hurried: Limits = HURRIED) -> Limits:
+    """Return the limits of the next call; raise 903 when it could lose more time than is left."""
+    allowance = _allowance.get()
+    if allowance is None:
+        return PATIENT
+    if allowance.left < HURRIED.longest:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+    return hurried
+
+
+def spend(seconds: float) -> None:
+    """Count the time that a failed call lost."""
+    allowance = _allowance.get()
+    if allowance is not None:
+        allowance.left -= seconds
+
+
+ATTEMPTS = 8  # of a colliding call: the pauses take at most three seconds together, on average half of that
+REPEATED_FOR = 10  # seconds from the beginning of a colliding call to its last attempt
+COLLISIONS = frozenset({
+    "TransactionConflict",
+    "TransactionConflictException",
+    "TransactionInProgressException",
+    "ThrottlingError",
+    "ThrottlingException",
+    "ProvisionedThroughputExceeded",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+})  # fmt: skip
+FAILED = "ConditionalCheckFailed"  # the reason why a write cancels its transaction
+OUTAGES = frozenset({"InternalServerError", "ServiceUnavailable", "InternalFailure"})
+DROPPED = "ResourceNotFoundException"  # a table is gone, until an operator restores it
+
+
+def is_dropped(error: BaseException | None) -> bool:
+    """Return whether a call was refused because its table does not exist."""
+    return isinstance(error, RefusedError) and error.code == DROPPED
+
+
+def is_cancelled(error: CallError | None) -> bool:
+    """Return whether a transaction did not happen. Another error may hide a success, so its repeat keeps the token."""
+    return isinstance(error, RefusedError) and bool(error.reasons)
+
+
+def _is_outage(error: CallError) -> bool:
+    if not isinstance(error, RefusedError) or _collided(error):
+        return True
+    return error.code in {*OUTAGES, DROPPED} or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def _collided(error: CallError) -> bool:
+    """Return whether a call only collided with another: a condition that does not hold is an answer."""
+    if not isinstance(error, RefusedError) or FAILED in error.reasons:
+        return False
+    return not COLLISIONS.isdisjoint({error.code, *error.reasons})
+
+
+@dataclass
+class Repeats:
+    """The repeats of one call that botocore's mode `standard` does not know: of collisions, and in limited time."""
+
+    began: float  # by `outside.current.elapsed`
+    lost: float = 0.0  # seconds, already counted
+
+    def pause_after(self, failure: CallError, attempt: int) -> float | None:
+        """Return the seconds until the call is repeated; False: it is not; None: botocore's own rules decide.
+
+        A timed-out call is not repeated in limited time, because it may have succeeded and no time is left.
+        """
+        allowance, now = _allowance.get(), outside.current.elapsed()
+        if is_dropped(failure) or not _is_outage(failure) or (allowance is None and not _collided(failure)):
+            return None
+        pause = outside.current.between(0, 0.02 * 2 ** (attempt - 1))
+        lost = now - self.began + pause
+        spend(lost - self.lost)
+        self.lost = lost
+        has_time = now - self.began <= REPEATED_FOR and (allowance is None or allowance.left >= HURRIED.longest)
+        return pause if has_time and attempt < ATTEMPTS and not isinstance(failure, TimedOutError) else False
+
+
 _LOCK = Lock()  # one lock for all clients, because the same session makes them
 
 
@@ -82,7 +194,7 @@ def region() -> str | None:
     return named or os.environ.get("AWS_DEFAULT_REGION") or REGION
 
 
-def _of_the_local_stage() -> dict[str, Any]:
+def of_the_local_stage() -> dict[str, Any]:
     """Return region, keys and address of the AWS of `make run`, for a local stage without keys; `mock_aws` has some."""
     if not settings().is_local or any(map(os.environ.get, ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"))):
         return {}
@@ -97,8 +209,6 @@ def _session_of(_: tuple[tuple[str, str], ...]) -> "Session":
     """Return botocore's session, which finds region, credentials and endpoints. boto3 would add 20 ms and nothing."""
     from botocore.session import get_session  # noqa: PLC0415  moto serves only sessions that begin after its import
 
-    for name in ("botocore", "urllib3", "botocore.auth", "botocore.endpoint", "botocore.parsers"):  # three have bodies
-        logging.getLogger(name).setLevel(logging.WARNING)
     return get_session()
 
 
@@ -109,7 +219,7 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
     with _LOCK:
         client = _session_of(_environment()).create_client(
             service,
-            **{"region_name": region(), **(local := _of_the_local_stage())},
+            **{"region_name": region(), **(local := of_the_local_stage())},
             config=Config(
                 connect_timeout=limits.connect_seconds,
                 read_timeout=limits.read_seconds,
@@ -124,7 +234,27 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
         )
     if service in {DYNAMODB, SECRETS_MANAGER, KMS}:
         client.meta.events.register("before-parse", _refuse_damaged)
+        client.meta.events.register("before-call", _begin)
+        name = client.meta.service_model.service_id.hyphenize()
+        # The first answer decides; the types of botocore know none.
+        client.meta.events.register_first(f"needs-retry.{name}", _pause_after)  # type: ignore[arg-type]
     return client
+
+
+def _begin(context: dict[str, Any], **_: Any) -> None:
+    context["repeats"] = Repeats(outside.current.elapsed())
+
+
+def _pause_after(
+    operation: Any, response: Any, caught_exception: Exception | None, attempts: int, request_dict: Any, **_: Any
+) -> float | None:
+    """Answer botocore, after each attempt, whether it repeats the call."""
+    failure = _failure(operation.name, response[1] if response else {}, caught_exception)
+    pause = request_dict["context"]["repeats"].pause_after(failure, attempts) if failure else None
+    if is_cancelled(failure):
+        body = {**json.loads(request_dict["body"]), "ClientRequestToken": str(uuid.uuid4())}
+        request_dict["body"] = json.dumps(body).encode()
+    return pause
 
 
 DAMAGED = "RequestTimeout"  # the code of AWS that botocore repeats for every service
@@ -172,22 +302,44 @@ class Client:
         Raise RefusedError when the service answers with an error, UnansweredError when no usable answer comes.
         """
         from botocore import xform_name  # noqa: PLC0415  see `_session_of`
-        from botocore.exceptions import ClientError, ReadTimeoutError  # noqa: PLC0415
+        from botocore.exceptions import ClientError  # noqa: PLC0415
 
-        client, failure = self._made(), CallError()
+        client, raised = self._made(), None
+        answer: Any = {}
         try:
-            answer: dict[str, Any] = getattr(client, xform_name(operation))(**parameters)
+            answer = getattr(client, xform_name(operation))(**parameters)
         except ClientError as error:
-            failure = _refusal(operation, error.response)
-        except ReadTimeoutError:
-            failure = TimedOutError(f"{operation}: no answer in time")
+            answer = error.response
         except Exception as error:  # noqa: BLE001  botocore also raises AttributeError for an answer of another form
-            failure = UnansweredError(f"{operation}: no usable answer ({type(error).__name__})")
-        else:
-            if "Error" not in answer:
-                return answer
-            failure = _refusal(operation, answer)  # of a damaged success
-        raise failure
+            raised = error
+        if failure := _failure(operation, answer, raised):  # also of a damaged success
+            raise failure
+        found: dict[str, Any] = answer
+        return found
+
+
+@contextmanager
+def outages_as_903() -> Iterator[None]:
+    """Raise 903 for an outage in the block. Another refusal of AWS is a defect and stays a RefusedError.
+
+    A write without a response may have happened. A repeated request with the same ID finds it stored.
+    """
+    try:
+        yield
+    except CallError as error:
+        if _is_outage(error):
+            raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
+        raise
+
+
+def _failure(operation: str, answer: Any, raised: Exception | None) -> CallError | None:
+    from botocore.exceptions import ReadTimeoutError  # noqa: PLC0415  see `_session_of`
+
+    if isinstance(raised, ReadTimeoutError):
+        return TimedOutError(f"{operation}: no answer in time")
+    if raised:
+        return UnansweredError(f"{operation}: no usable answer ({type(raised).__name__})")
+    return _refusal(operation, answer) if "Error" in answer else None
 
 
 def _refusal(operation: str, response: Any) -> CallError:

@@ -12,21 +12,8 @@ from typing import Any
 from chalicelib.domain import events as rules
 from chalicelib.domain.deliveries import HELD_FOR, Delivery
 from chalicelib.domain.events import Event
-from chalicelib.store import due_index
+from chalicelib.store import due_index, table
 from chalicelib.store.events import TABLE
-from chalicelib.store.table import (
-    AlreadyExistsError,
-    Key,
-    Range,
-    UnreadableError,
-    attributes_of,
-    decode,
-    items_of,
-    put_new,
-    readable,
-    update,
-    write_one,
-)
 
 SECOND = timedelta(seconds=1)
 START, END = "0", "~"  # they sort before and after every place of a day
@@ -46,29 +33,29 @@ def between(
     day: str, low: str = START, high: str = END, *, newest_first: bool = False
 ) -> Iterator[tuple[Event, list[Delivery]]]:
     """Yield the events between two places of a partition, oldest or newest first, each with its deliveries."""
-    items = items_of(Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
+    items = table.items_of(table.Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
     for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
         found = list(group)
-        made = list(readable(TABLE, (one for one in found if "kind" in one), partial(decode, Event)))
+        made = list(table.readable(TABLE, (one for one in found if "kind" in one), partial(table.decode, Event)))
         if made:  # otherwise deliveries of an expired event
-            deliveries_of = readable(TABLE, (one for one in found if "kind" not in one), partial(decode, Delivery))
-            yield made[0], list(deliveries_of)
+            others = (one for one in found if "kind" not in one)
+            yield made[0], list(table.readable(TABLE, others, partial(table.decode, Delivery)))
 
 
 def begin(new: Delivery) -> bool:
     """Store a new delivery in its queue, due or held; return False when one exists."""
     try:
-        write_one(put_new(TABLE, new, "place"))
-    except AlreadyExistsError:
+        table.write_one(table.put_new(TABLE, new, "place"))
+    except table.AlreadyExistsError:
         return False
     return True
 
 
 def begin_again(wanted: Delivery) -> None:
     """Store a delivery that a caller requested again. Its earlier attempts remain as they are stored."""
-    item = attributes_of(wanted)
+    item = table.attributes_of(wanted)
     values = {name: item[name] for name in item.keys() - {"day", "place", "made"}}
-    write_one(update(_key(wanted.day, wanted.place), values))
+    table.write_one(table.update(_key(wanted.day, wanted.place), values))
 
 
 def claim(day: str, place: str, now: datetime) -> Delivery | None:
@@ -78,7 +65,7 @@ def claim(day: str, place: str, now: datetime) -> Delivery | None:
     """
     if not day.partition("#")[0].isdecimal():
         message = "day"
-        raise UnreadableError(message)
+        raise table.UnreadableError(message)
     return due_index.claim(_key(day, place), due_index.DUE, {"now": now}, {"due_at": now + HELD_FOR})
 
 
@@ -90,5 +77,5 @@ def store_attempt(held: Delivery, after: Delivery) -> bool:
     return due_index.store_held(_key(held.day, held.place), held.due_at, changes, is_finished=after.due_at is None)
 
 
-def _key(day: str, place: str) -> Key[Delivery]:
-    return Key(TABLE, Delivery, {"day": day, "place": place})
+def _key(day: str, place: str) -> table.Key[Delivery]:
+    return table.Key(TABLE, Delivery, {"day": day, "place": place})

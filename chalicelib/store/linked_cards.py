@@ -9,6 +9,10 @@ from chalicelib.store.table import AlreadyExistsError, Key, Write, check, list_r
 TABLE = "cards"
 
 
+class NoCardError(Exception):
+    """The card is not stored."""
+
+
 def key(card_id: int) -> Key[LinkedCard]:
     """Return the key of a card."""
     return Key(TABLE, LinkedCard, {"id": card_id})
@@ -40,5 +44,9 @@ def check_usable(card_id: int, agent_id: int) -> Write:
 
 
 def count_payment(card_id: int) -> Write:
-    """Return the write that counts a payment that took money, in any state of the card. It goes with the outcome."""
-    return update(key(card_id), add={"transaction_count": 1})
+    """Return the write that counts a payment that took money, in any state of the card. It goes with the outcome.
+
+    It raises NoCardError for a card that is missing, of which it must not make one.
+    """
+    exists = "attribute_exists(#account_id)"
+    return update(key(card_id), add={"transaction_count": 1}, condition=exists, otherwise=NoCardError())

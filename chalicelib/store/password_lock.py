@@ -3,18 +3,21 @@
 Both cost the same calls, so callers cannot find out which logins exist.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from secrets import token_hex
 
 from chalicelib.domain.password_lock import FailedAttempts, Verification
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.agents import LOGINS, login_key
-from chalicelib.store.table import AlreadyExistsError, Key, decode, update, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, decode, read, update, write_one
 
 # In capitals, because a login is stored in lower case and so can never be this key.
 UNKNOWN = "UNKNOWN#"
 NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
+NOT_COUNTED = "(attribute_not_exists(#counted_as) OR #counted_as <> :counted_as)"
 IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
 
 
@@ -40,22 +43,28 @@ def count_failure(counter: Counter, failure: Verification, source: str, *, begin
     """Count a wrong password, and return the attempts before it. The failure that reaches the limit locks passwords.
 
     With `begins_anew` the stored failures are over, and the count begins again. Raise 104 when passwords were locked
-    meanwhile. The count never exceeds the limit, so parallel guesses after it learn nothing.
+    meanwhile. The count never exceeds the limit, so parallel guesses after it learn nothing. After a lost answer
+    botocore repeats the write: its name keeps it from counting twice.
     """
-    if begins_anew and _restart_count(counter, failure, source):
+    name = token_hex(8)
+    values = {**_expiry(counter, failure), "counted_as": name}
+    if begins_anew and _restart_count(counter, failure, {**values, "sources": frozenset({source})}):
         return FailedAttempts()
     one_more = update(
         counter.key,
-        _expiry(counter, failure),
+        values,
         add={"failed_attempts": 1, "sources": frozenset({source})},
-        condition=_existing(counter, NOT_FULL),
+        condition=_existing(counter, f"{NOT_FULL} AND {NOT_COUNTED}"),
         compared={"limit": failure.limit},
     )
     try:
         before = decode(FailedAttempts, write_one(one_more, "UPDATED_OLD"))
     except AlreadyExistsError:
-        _lock(counter, failure)
-        raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+        found = read(counter.key)
+        if found is None or found.counted_as != name:
+            _lock(counter, failure)
+            raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+        before = replace(found, failed_attempts=found.failed_attempts - 1)
     if before.failed_attempts + 1 == failure.limit:
         _lock(counter, failure)
     return before
@@ -69,7 +78,7 @@ def count_success(email: str, success: Verification, *, is_logon: bool) -> None:
     reset = update(
         login_key(email),
         {"failed_attempts": 0, **({"last_logon": success.at} if is_logon else {})},
-        remove=("locked_until", "counted_until", "sources"),
+        remove=("locked_until", "counted_until", "sources", "counted_as"),
         condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
         compared={"now": success.at, "limit": success.limit},
     )
@@ -80,11 +89,11 @@ def count_success(email: str, success: Verification, *, is_logon: bool) -> None:
         raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
 
 
-def _restart_count(counter: Counter, failure: Verification, source: str) -> bool:
+def _restart_count(counter: Counter, failure: Verification, values: Mapping[str, object]) -> bool:
     """Count the first failure of a new series; return False when another request has done so."""
     change = update(
         counter.key,
-        {"failed_attempts": 1, "sources": frozenset({source}), **_expiry(counter, failure)},
+        {"failed_attempts": 1, **values},
         remove=("locked_until",),
         condition=IS_OVER,
         compared={"now": failure.at},

@@ -6,7 +6,6 @@ reads by key.
 
 import re
 import types
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, date, datetime
@@ -20,9 +19,8 @@ from chalicelib.domain.deletions import Deletion
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store import retries
-from chalicelib.store.aws_client import DYNAMODB, Client, Limits, RefusedError
-from chalicelib.store.retries import ATTEMPTS, with_retries
+from chalicelib.store import aws_client
+from chalicelib.store.aws_client import ATTEMPTS, DYNAMODB, FAILED, Client, Limits, RefusedError
 
 Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
 Decoder = Callable[[Value], Any]
@@ -67,9 +65,13 @@ def _attributes(record: type) -> list[tuple[str, str | None, str]]:
 
 def encode(record: Any) -> dict[str, Value]:
     """Return the item of a record, without its empty fields, and without Booleans and texts that are the default."""
+    return {name: value_of(value) for name, value in _stored_values(record).items()}
+
+
+def _stored_values(record: Any) -> dict[str, Any]:
     defaults = _defaults(type(record))  # type: ignore[arg-type]  # a class is hashable
     return {
-        name: value_of(value)
+        name: value
         for name, value in attributes_of(record).items()
         if not _is_empty(value) and (name not in defaults or value != defaults[name])
     }
@@ -254,14 +256,20 @@ def attribute_names(text: str) -> dict[str, str]:
 BATCH = 100  # keys in one BatchGetItem, items in one transaction
 
 
-def client() -> Client:
-    """Return the client with the time limits of this request; raise 903 when too much time is lost."""
-    return _client(retries.limits())
-
-
 @outside.made_once
 def _client(limits: Limits) -> Client:
     return outside.current.client(DYNAMODB, limits)
+
+
+def client() -> Client:
+    """Return the client with the time limits of this request; raise 903 when too much time is lost."""
+    return _client(aws_client.limits())
+
+
+def call(operation: str, **parameters: Any) -> dict[str, Any]:
+    """Execute an operation of DynamoDB; raise 903 in an outage, RefusedError for another error."""
+    with aws_client.outages_as_903():
+        return client().call(operation, **parameters)
 
 
 class Key(NamedTuple, Generic[R]):
@@ -384,33 +392,25 @@ def check(key: Key[Any], condition: str, values: Mapping[str, Any], otherwise: E
 
 def replace_record(key: Key[Any], record: Any, otherwise: Exception) -> Write:
     """Return the write of a record that has changed, which requires that the stored version is still the record's."""
-    stored = {name: value for name, value in attributes_of(record).items() if name not in {*key.key, VERSION}}
-    values = {name: value for name, value in stored.items() if not _is_empty(value)}
-    gone, as_read = stored.keys() - values.keys(), {"as_read": record.version}
+    own, stored = {*key.key, VERSION}, _stored_values(record)
+    values = {name: value for name, value in stored.items() if name not in own}
+    gone = set(attributes_of_class(type(record))) - stored.keys() - own
+    as_read = {"as_read": record.version}
     return update(key, values, remove=gone, condition="#version = :as_read", compared=as_read, otherwise=otherwise)
 
 
 def commit(*writes: Write) -> None:
     """Execute all writes or none; raise the exception of the first write whose condition does not hold.
 
-    A collision with another transaction decides nothing: the call is repeated with jitter, a limited number of times.
+    All attempts of botocore have one token, so a write whose answer was lost does not happen twice.
     """
-    wire = [write.wire() for write in writes]
-    token = str(uuid.uuid4())
-
-    def attempt() -> None:
-        nonlocal token
-        try:
-            client().call("TransactWriteItems", TransactItems=wire, ClientRequestToken=token)
-        except RefusedError as error:
-            if error.reasons:  # cancelled, so a new token is safe; other errors may hide a success under this token
-                token = str(uuid.uuid4())
-            _raise(error, *writes)
-
-    with_retries(attempt)
+    try:
+        call("TransactWriteItems", TransactItems=[write.wire() for write in writes])
+    except RefusedError as error:
+        _raise(error, *writes)
 
 
-FAILED, INVALID = "ConditionalCheckFailed", "ValidationError"  # reasons why a write cancels its transaction
+INVALID = "ValidationError"  # as `FAILED`
 # The reasons of a call without reasons: of a single write, and of a transaction that an engine refuses as a whole.
 REASONS = {"ConditionalCheckFailedException": FAILED, "ValidationException": INVALID}
 SUMS = Context(prec=38, Emin=-130, Emax=125, traps=[Inexact, Overflow])  # the numbers of DynamoDB
@@ -441,7 +441,7 @@ def _refuses_sum(write: Write) -> bool:
     if not write.added_to:
         return False
     own = {name: write.parameters[name] for name in ("TableName", "Key")}
-    item = client().call("GetItem", **own, ConsistentRead=True).get("Item", {})
+    item = call("GetItem", **own, ConsistentRead=True).get("Item", {})
     try:
         for name in write.added_to & item.keys():
             ((kind, more),) = write.parameters["ExpressionAttributeValues"][f":{name}"].items()
@@ -463,19 +463,15 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
 
     Return the item after an Update. `returned` may choose another result, by ReturnValues of UpdateItem.
     """
-
-    def attempt() -> dict[str, Value]:
-        try:
-            if write.kind == "Update":
-                response = client().call("UpdateItem", **write.parameters, ReturnValues=returned)
-            else:
-                response = client().call("PutItem", **write.parameters)
-        except RefusedError as error:
-            _raise(error, write)
-        item: dict[str, Value] = response.get("Attributes", {})
-        return item
-
-    return with_retries(attempt)
+    try:
+        if write.kind == "Update":
+            response = call("UpdateItem", **write.parameters, ReturnValues=returned)
+        else:
+            response = call("PutItem", **write.parameters)
+    except RefusedError as error:
+        _raise(error, write)
+    item: dict[str, Value] = response.get("Attributes", {})
+    return item
 
 
 def read(key: Key[R]) -> R | None:
@@ -485,18 +481,8 @@ def read(key: Key[R]) -> R | None:
 
 def read_item(key: Key[Any]) -> dict[str, Value]:
     """Read the item of a record, with the attributes that only an index needs (a strong read); empty when missing."""
-    response = with_retries(
-        lambda: client().call("GetItem", TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
-    )
+    response = call("GetItem", TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
     return response.get("Item") or {}
-
-
-def check_tables(keys: Sequence[Key[Any]]) -> None:
-    """Read these records strongly, whether they exist or not. Raise 903 for a missing table, and for an outage."""
-    try:
-        read_all(keys)
-    except RefusedError:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
 
 
 def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = (), *, for_list: bool = False) -> list[Any]:
@@ -538,7 +524,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
 
     found: dict[tuple[str, str], Any] = {}
     for number in range(ATTEMPTS):
-        response = with_retries(partial(_call, "BatchGetItem", RequestItems=pending))
+        response = call("BatchGetItem", RequestItems=pending)
         for name, items in response["Responses"].items():
             found.update({(name, _identity(item, by_table[name])): item for item in items})
         pending = response.get("UnprocessedKeys") or {}
@@ -546,10 +532,6 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
             return found
         outside.current.pause(outside.current.between(0, 0.02 * 2**number))
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
-
-
-def _call(operation: str, **parameters: Any) -> dict[str, Any]:
-    return client().call(operation, **parameters)
 
 
 def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
@@ -653,7 +635,7 @@ def item_pages(
 def pages_of(parameters: dict[str, Any], operation: str = "Query") -> Iterator[Mapping[str, Any]]:
     """Yield the answer for each page of a query or a scan."""
     while True:
-        response = with_retries(lambda: client().call(operation, **parameters))
+        response = call(operation, **parameters)
         yield response
         if "LastEvaluatedKey" not in response:
             return

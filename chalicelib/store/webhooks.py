@@ -4,67 +4,54 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit, table
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.retries import ChangedMeanwhileError, with_retries
-from chalicelib.store.table import (
-    Key,
-    Write,
-    client,
-    commit,
-    decode,
-    list_records,
-    put_new,
-    readable,
-    replace_record,
-    table_name,
-    update,
-    write_one,
-)
+from chalicelib.store.retries import ChangedMeanwhileError
 
 TABLE = "webhooks"
 NOTED = frozenset({"slow_since", "failing_since", "told_at"})
 
 
-def key(client_id: int, webhook_id: int) -> Key[Webhook]:
+def key(client_id: int, webhook_id: int) -> table.Key[Webhook]:
     """Return the key of a webhook."""
-    return Key(TABLE, Webhook, {"client_id": client_id, "id": webhook_id})
+    return table.Key(TABLE, Webhook, {"client_id": client_id, "id": webhook_id})
 
 
 def of_merchant(client_id: int) -> list[Webhook]:
     """List the current webhooks of a merchant by ID."""
-    return list_records(TABLE, Webhook, ("client_id", client_id))
+    return table.list_records(TABLE, Webhook, ("client_id", client_id))
 
 
-def create(webhook: Webhook, act: Act, *also: Write) -> None:
+def create(webhook: Webhook, act: Act, *also: table.Write) -> None:
     """Store a new webhook and the writes in `also`."""
-    commit(put_new(TABLE, webhook, "id"), audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook)), *also)
+    table.commit(
+        table.put_new(TABLE, webhook, "id"), audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook)), *also
+    )
 
 
-def change(before: Webhook, after: Webhook, act: Act, *also: Write) -> None:
+def change(before: Webhook, after: Webhook, act: Act, *also: table.Write) -> None:
     """Store the next version of a webhook and the writes in `also`.
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version.
     """
     own, changed = key(after.client_id, after.id), ChangedMeanwhileError()
-    commit(
-        replace_record(own, after, changed),
+    table.commit(
+        table.replace_record(own, after, changed),
         audit.write(f"webhook#{after.id}", act, changed_fields(before, after)),
         *also,
     )
 
 
-def delete(webhook: Webhook, act: Act, *also: Write) -> None:
+def delete(webhook: Webhook, act: Act, *also: table.Write) -> None:
     """Delete a webhook and store the writes in `also`.
 
     Raise ChangedMeanwhileError when `webhook` is no longer the stored version.
     """
     own, as_read, changed = key(webhook.client_id, webhook.id), {"version": webhook.version}, ChangedMeanwhileError()
-    commit(
+    table.commit(
         table.delete(Deletion.WEBHOOK, own, "#version = :version", as_read, changed),
         audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook)),
         *also,
@@ -73,13 +60,8 @@ def delete(webhook: Webhook, act: Act, *also: Write) -> None:
 
 def every() -> Iterator[Webhook]:
     """Yield the webhooks of all merchants. Changes of the last moment may be missing."""
-    parameters: dict[str, Any] = {"TableName": table_name(TABLE)}
-    while True:
-        page = with_retries(lambda: client().call("Scan", **parameters))
-        yield from readable(TABLE, page["Items"], partial(decode, Webhook))
-        if "LastEvaluatedKey" not in page:
-            return
-        parameters["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+    for page in table.pages_of({"TableName": table.table_name(TABLE)}, "Scan"):
+        yield from table.readable(TABLE, page["Items"], partial(table.decode, Webhook))
 
 
 def note(after: Webhook) -> None:
@@ -89,8 +71,8 @@ def note(after: Webhook) -> None:
     """
     values = {name: value for name in NOTED if (value := getattr(after, name)) is not None}
     with suppress(ChangedMeanwhileError):
-        write_one(
-            update(
+        table.write_one(
+            table.update(
                 key(after.client_id, after.id),
                 values,
                 remove=NOTED - values.keys(),
@@ -100,10 +82,10 @@ def note(after: Webhook) -> None:
         )
 
 
-def note_told(webhook: Webhook, now: datetime, *also: Write) -> None:
+def note_told(webhook: Webhook, now: datetime, *also: table.Write) -> None:
     """Store the time of the e-mail to the manager, with the writes in `also`; nothing when another process has."""
     unchanged = "#told_at = :before" if webhook.told_at else "attribute_not_exists(#told_at)"
-    told = update(
+    told = table.update(
         key(webhook.client_id, webhook.id),
         {"told_at": now},
         condition=f"attribute_exists(#url) AND {unchanged}",
@@ -111,4 +93,4 @@ def note_told(webhook: Webhook, now: datetime, *also: Write) -> None:
         otherwise=ChangedMeanwhileError(),
     )
     with suppress(ChangedMeanwhileError):
-        commit(told, *also)
+        table.commit(told, *also)

@@ -42,7 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(stack: ExitStack, options: argparse.Namespace) -> None:
-    """Serve until the process is ended."""
     tls, trusted = None, "none: plain TCP"
     try:
         bank = Bank(options.folder)

@@ -27,7 +27,7 @@ from infra.local import engines, stage_settings
 from infra.local.ports import HOST
 from infra.stack import cloudformation
 from infra.stack.cloudformation import Resources
-from infra.stack.resources import ACCOUNT_ID, REGION
+from infra.stack.resources import ACCOUNT_ID, FUNCTION_TYPE, REGION
 from infra.stack.runtime import PACKAGES, PYTHON
 
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer
@@ -170,7 +170,6 @@ class _RuntimeApi(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-TYPE = "AWS::Serverless::Function"
 MAX_INSTANCES = 8  # for each function, to spare this machine: further requests wait
 NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
 # Packages of Lambda's runtime, with its client awslambdaric. Our zip goes before them, with a botocore of its own.
@@ -309,7 +308,9 @@ def started(
     resources = cloudformation.deployed(sam, **(parameters or {}))
     variables = {"PUBLIC_ADDRESS": "", **cloudformation.variables(sam), **settings}
     functions = {}
-    for name, properties in ((name, item["Properties"]) for name, item in resources.items() if item["Type"] == TYPE):
+    for name, properties in (
+        (name, item["Properties"]) for name, item in resources.items() if item["Type"] == FUNCTION_TYPE
+    ):
         environment = {**_environment(name, properties, task, packages), **variables}
         functions[name] = Function(name, properties["Handler"], properties["Timeout"], task, environment, log)
     try:

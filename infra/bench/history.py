@@ -15,7 +15,7 @@ from chalicelib.domain.transaction import Purchase, Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history_export
-from chalicelib.store import retries, transactions
+from chalicelib.store import aws_client, transactions
 from chalicelib.store.aws_client import Limits
 from chalicelib.store.history import IN_ORDER
 from infra.bench.client import LambdaClient, measure_capacity, timed_ms
@@ -30,7 +30,7 @@ MEGABYTE = 1024 * 1024
 
 def export_table() -> Table:
     """Return the cost of exporting a month: from entries only, and with some transactions looked up."""
-    with mock.patch.object(retries, "PATIENT", SLOW):
+    with mock.patch.object(aws_client, "PATIENT", SLOW):
         rows = [_measured(size, reversed_each) for size, reversed_each in SIZES]
     columns = ("store calls", "read units", "processor s", "memory MB", "file MB")
     return Table("export", (f"rows of an export, of {EXPORTING_TILLS} tills", *columns), rows)

@@ -88,7 +88,6 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def _violations(door: int) -> Row:
-    """Return the violations that the local bank saw, as a case."""
     found = tuple(json.loads(books.read_from(door, "/books"))["violations"])
     return Row(Case("bank", "the bank saw no violation of the interface"), FAILED if found else PASSED, found)
 

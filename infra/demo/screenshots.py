@@ -56,7 +56,6 @@ def main() -> None:
 
 
 def _show_first(page: Page) -> None:
-    """Take a picture of the newest payment, with its receipt."""
     page.locator("[data-id] a").first.click()
     page.get_by_role("button", name="Show the receipt").click()
     page.locator("iframe.receipt").wait_for()

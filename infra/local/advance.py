@@ -155,7 +155,6 @@ def next_due() -> datetime | None:
 
 
 def _lanes() -> Iterator[tuple[str, str]]:
-    """Yield the lanes that the jobs read, each with its table."""
     yield from ((transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *outside.current.acquirers))
     yield from ((outbox_store.TABLE, channel) for channel in outbox.CHANNELS)
     yield events.TABLE, events.LANE

@@ -161,19 +161,20 @@ def create_resources() -> None:
     moto's CloudFormation makes no secret from the template, and imports all of moto. What the service remembers of
     another AWS is forgotten.
     """
-    session = boto3.Session(region_name=aws_client.region())
-    tables, keys, files = session.client("dynamodb"), session.client("kms"), session.client("s3")
+    where: dict[str, Any] = {"region_name": aws_client.region(), **aws_client.of_the_local_stage()}
+    make: Any = boto3.Session().client
+    tables, keys, files = make("dynamodb", **where), make("kms", **where), make("s3", **where)
     resources.create_tables(tables, STACK)
     resources.enable_ttl(tables, STACK)
     key = keys.create_key(Description=STACK)["KeyMetadata"]["KeyId"]
     (alias,), (bucket,) = resources.properties_of(resources.ALIAS_TYPE), resources.properties_of(resources.BUCKET_TYPE)
     keys.create_alias(AliasName=resources.physical_name(alias["AliasName"], STACK), TargetKeyId=key)
     name = resources.physical_name(bucket["BucketName"], STACK, ACCOUNT_ID)
-    where: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": session.region_name}}
-    files.create_bucket(Bucket=name, **(where if session.region_name != "us-east-1" else {}))
+    place: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": files.meta.region_name}}
+    files.create_bucket(Bucket=name, **(place if files.meta.region_name != "us-east-1" else {}))
     files.put_bucket_versioning(Bucket=name, VersioningConfiguration=bucket["VersioningConfiguration"])
-    _create_secrets(session.client("secretsmanager"))
-    session.client("sesv2").create_email_identity(EmailIdentity=ENVIRONMENT["MAIL_FROM"])
+    _create_secrets(make("secretsmanager", **where))
+    make("sesv2", **where).create_email_identity(EmailIdentity=ENVIRONMENT["MAIL_FROM"])
     outside.forget()
 
 

@@ -53,7 +53,6 @@ Event = dict[str, Any]
 During = Callable[[], contextlib.AbstractContextManager[None]]  # the context of each request
 
 
-# The types of gateway responses that occur here.
 # https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
 Kind = Enum(
     "Kind",
@@ -129,12 +128,14 @@ def _text(value: object) -> str:
 
 
 class Gateway(LocalGateway):
-    """Chalice's gateway for the requests of one client, whose address is `source`."""
+    """Chalice's gateway for the requests of one client, whose address is `source`, each in the context `during`."""
 
-    def __init__(self, app: Chalice, config: Config, source: str = HOST) -> None:
+    def __init__(
+        self, app: Chalice, config: Config, source: str = HOST, during: During = contextlib.nullcontext
+    ) -> None:
         super().__init__(app, config)
         self._authorizer = Authorizer(app)
-        self._source = source
+        self._source, self._during = source, during
 
     def handle_request(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Event:
         """Return the answer of the app, with the ID of the request. Raise Refused, which has it too."""
@@ -143,8 +144,9 @@ class Gateway(LocalGateway):
             event = self._generate_lambda_event(method, path, dict(headers), body or None)
             event["requestContext"]["requestId"] = context.aws_request_id
             event["requestContext"]["identity"]["sourceIp"] = self._source
-            self._authorizer.authorize(path, event, context)
-            answer: Event = self._app_object(event, context)
+            with self._during():
+                self._authorizer.authorize(path, event, context)
+                answer: Event = self._app_object(event, context)
         except Refused as refusal:
             refusal.headers[REQUEST_ID] = context.aws_request_id
             raise
@@ -152,7 +154,12 @@ class Gateway(LocalGateway):
             traceback.print_exc()
             raise Refused(Kind.API_CONFIGURATION_ERROR) from None
         answer["headers"][REQUEST_ID] = context.aws_request_id
-        return answer
+        content = (answer["body"] or "").encode()
+        accepted = headers.get("accept-encoding", "").split(",")  # `*` does not count
+        if len(content) >= COMPRESSED_FROM and any(GZIP.fullmatch(coding) for coding in accepted):
+            answer["headers"]["Content-Encoding"] = "gzip"
+            content = gzip.compress(content, mtime=0)
+        return {**answer, "body": content}
 
     def _generate_lambda_event(self, *request: Any) -> Event:
         """Return Chalice's event. Raise Refused where Chalice's own answer would repeat the credential."""
@@ -176,10 +183,10 @@ class _LineReader(io.BufferedReader):
 
 
 class Handler(ChaliceRequestHandler):
-    """One connection: each request is read, given to the gateway, and answered in one write.
+    """One connection: Chalice reads each request, gives it to the gateway, and answers in one write.
 
-    Chalice's `do_GET` and so on would drop the connection without an answer for a Content-Length that is no number, and
-    would take a body in chunks as none. http.server looks for `do_` and the method, so `__getattr__` answers any.
+    Chalice drops the connection without an answer for a Content-Length that is no number, takes a body in chunks as
+    none, and sends the answer to HEAD with its body.
     """
 
     server: "Http"
@@ -192,41 +199,30 @@ class Handler(ChaliceRequestHandler):
         super().setup()
         self.lines = _LineReader(getattr(self, "rfile").detach())  # noqa: B009  mypy knows no type of it
         self.rfile: Any = self.lines
-        self.local_gateway = Gateway(self.server.app, Config.create(), self.client_address[0])
+        self.local_gateway = Gateway(self.server.app, Config.create(), self.client_address[0], self.server.during)
 
     def __getattr__(self, name: str) -> Any:
-        """Return one handler for every method."""
+        """Return one handler for every method: http.server looks for `do_` and its name."""
         if name.startswith("do_"):
-            return self.answer
+            return self._generic_handle
         raise AttributeError(name)
 
-    def answer(self) -> None:
-        """Answer one request."""
+    def handle_one_request(self) -> None:
+        """Answer a request. One that is refused before it is read to its end closes the connection."""
         try:
-            body = self._body()
+            super().handle_one_request()
         except Refused as refusal:
-            self._refuse(refusal)
-            return
-        # The last of several headers counts, in lower case, as in the service's own functions.
-        headers = {name.lower(): str(value) for name, value in self.headers.items()}
-        with self.server.during():
-            try:
-                answer = self.local_gateway.handle_request(self.command, self.path, headers, body)
-            except LocalGatewayException as refusal:
-                self._write(refusal.CODE, refusal.headers, refusal.body or b"")
-                return
-        sent = {**answer["headers"], **answer["multiValueHeaders"]}
-        self._write(answer["statusCode"], sent, self._compressed((answer["body"] or "").encode(), sent))
+            self.close_connection = True
+            self._send_http_response(refusal.CODE, {**refusal.headers, "Connection": "close"}, refusal.body)
+            self._discard()
 
-    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = do_PATCH = do_OPTIONS = answer  # noqa: N815  http.server's names
+    def _parse_payload(self) -> tuple[dict[str, Any], bytes]:
+        """Return headers and body. The last of several headers counts, in lower case, as in the service's functions."""
+        body = self._body()
+        return {name.lower(): str(value) for name, value in self.headers.items()}, body
 
-    def _compressed(self, body: bytes, headers: dict[str, Any]) -> bytes:
-        """Return the body of an answer, compressed for a client that accepts gzip; `*` does not count."""
-        accepted = self.headers.get("Accept-Encoding", "").split(",")
-        if len(body) < COMPRESSED_FROM or not any(GZIP.fullmatch(coding) for coding in accepted):
-            return body
-        headers["Content-Encoding"] = "gzip"
-        return gzip.compress(body, mtime=0)
+    def _send_http_response(self, code: int, headers: dict[str, Any], body: bytes | str | None) -> None:
+        super()._send_http_response(code, headers, None if self.command == "HEAD" else body)
 
     def _body(self) -> bytes:
         """Return the body of a request. Raise Refused if its end is not known, or if it is too large."""
@@ -267,41 +263,31 @@ class Handler(ChaliceRequestHandler):
 
     def handle_expect_100(self) -> bool:
         """Refuse before the body is sent, if the headers are reason enough."""
-        try:
-            self._length()
-        except Refused as refusal:
-            self._refuse(refusal)
-            return False
+        self._length()
         super().handle_expect_100()
         self.wfile.flush()
         return True
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Send an error of http.server, such as a malformed request line, in the envelope of the service."""
+        """Refuse what http.server refuses, such as a malformed request line."""
         del message, explain
         self.request_version = self.protocol_version  # HTTP/0.9, which a malformed line has, knows no headers
         if code != HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
-            self._refuse(Refused(Kind.BAD_REQUEST_BODY, message="The request line is malformed."))
-        elif self.lines.last[:14].lower() == b"authorization:":
+            raise Refused(Kind.BAD_REQUEST_BODY, message="The request line is malformed.")
+        if self.lines.last[:14].lower() == b"authorization:":
             error = ErrorCode.BAD_CREDENTIAL
-            self._refuse(Refused(Kind.ACCESS_DENIED, {"code": error.code, "message": error.message}))
-        else:
-            self._refuse(Refused(Kind.BAD_REQUEST_BODY, message="The headers are too long or too many."))
+            raise Refused(Kind.ACCESS_DENIED, {"code": error.code, "message": error.message})
+        raise Refused(Kind.BAD_REQUEST_BODY, message="The headers are too long or too many.")
 
-    def _refuse(self, refusal: Refused) -> None:
-        """Answer a request that was not read to its end, and close the connection."""
-        self.close_connection = True
-        self._write(refusal.CODE, {**refusal.headers, "Connection": "close"}, refusal.body or b"")
-        with contextlib.suppress(OSError):  # closing with unread data would reset the connection and lose the answer
+    def _discard(self) -> None:
+        """Read what the client still sends: closing with unread data would reset the connection and lose the answer."""
+        with contextlib.suppress(OSError):
             self.wfile.flush()
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(1)
             until = time.monotonic() + MAX_DISCARD_SECONDS
             while time.monotonic() < until and self.connection.recv(65536):
                 pass
-
-    def _write(self, code: int, headers: Mapping[str, Any], body: bytes) -> None:
-        self._send_http_response(code, dict(headers), None if self.command == "HEAD" else body)
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         """Return the time of the stage for the header Date."""

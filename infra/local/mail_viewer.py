@@ -75,7 +75,6 @@ def _data_of(part: Any) -> str:
 
 
 def _listed(articles: list[str]) -> str:
-    """Return the latest articles, newest first."""
     return "\n".join(articles[: -SHOWN - 1 : -1]) or "<p>None was sent.</p>"
 
 

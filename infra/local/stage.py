@@ -90,7 +90,6 @@ def _start_aws(stack: contextlib.ExitStack, engine: str) -> str:
 
 @contextlib.contextmanager
 def _step(name: str) -> Iterator[None]:
-    """Print a step of the start, and the seconds it took."""
     began = time.monotonic()
     print(f"  {name} ...", end="", flush=True)
     yield
@@ -114,7 +113,6 @@ def demo_setting() -> bool:
 
 
 def _engine_setting() -> str:
-    """Return the engine; exit with one line if it is wrong."""
     engine = os.environ.get("ENGINE") or ENGINES[0]
     if engine not in ENGINES:
         sys.exit(f"ENGINE is one of {', '.join(ENGINES)}, not {engine}.")

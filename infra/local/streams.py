@@ -85,7 +85,6 @@ class Feed:
                 wait(self._running)
 
     def _look(self) -> bool:
-        """Pass on new records. Return whether a function runs."""
         with self.paused:
             self._running = {one for one in self._running if not one.done()}
             for function, records in batches():

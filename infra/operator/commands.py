@@ -36,8 +36,7 @@ from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import SettingsError, settings
 from chalicelib.store import agents, audit, due_index, transactions
-from chalicelib.store.aws_client import CallError, RefusedError
-from chalicelib.store.retries import is_dropped
+from chalicelib.store.aws_client import CallError, RefusedError, is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
 from infra.operator import stage, stage_secret, terminal
@@ -95,7 +94,6 @@ def _sweep_command(options: argparse.Namespace) -> None:
 
 
 def _pending() -> str:
-    """Return the number of payments and reversals with an open outcome, and the time of the next attempt."""
     entries = [one for code in outside.current.acquirers for one in due_index.of_lane(transactions.TABLE, code, EVER)]
     if not entries:
         return "No payment is pending."
@@ -371,7 +369,6 @@ def _add_stage(parser: argparse.ArgumentParser, default: str | None) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> None:
-    """Run the command with the settings of its stage."""
     _check_address()
     chosen.settings_of = stage.settings_of(chosen.stage, chosen.stack)
     with _log_apart(chosen), _refusals_in_a_line(), chosen.settings_of(stage.API), _refusals_in_a_line():
@@ -420,7 +417,6 @@ def _refusals_in_a_line() -> Iterator[None]:
 
 
 def _check_address() -> None:
-    """Exit with one line if AWS_ENDPOINT_URL is no address."""
     url = os.environ.get("AWS_ENDPOINT_URL")
     if url and not re.fullmatch(r"https?://[^/]+/?", url):
         sys.exit("AWS_ENDPOINT_URL is wrong: it is no http://host:port or https://host:port.")

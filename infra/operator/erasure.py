@@ -109,7 +109,6 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
 
 
 def _erase_notes(merchant: Merchant, address: Address) -> int:
-    """Erase the notes that name the address. Return their number."""
     notes = payer_records.notes_of(merchant, address)
     for note in notes:
         key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
@@ -233,7 +232,6 @@ def _change(key: Key[Any], item: Item, values: Mapping[str, Any], remove: Iterab
 
 
 def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> None:
-    """Erase the payer's data around these transactions, whose records have none any longer."""
     found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
     for message in payer_records.messages_of(merchant, ids):
         retry_on_change(partial(_erase_message, outbox.key(message.id), now))
@@ -302,13 +300,11 @@ def _erase_answers(key: Key[Delivery]) -> None:
 
 
 def _store_picture() -> None:
-    """Store the picture that stands in place of erased ones, unless it is stored."""
     if not payer_records.files_below(ERASED_PICTURE):
         files.put(ERASED_PICTURE, PICTURE)
 
 
 def _delete(versions: list[StoredFile]) -> None:
-    """Delete versions of files for good."""
     for start in range(0, len(versions), AT_ONCE):
         objects = [{"Key": one.name, "VersionId": one.version} for one in versions[start : start + AT_ONCE]]
         payer_records.bucket().delete_objects(Bucket=settings().bucket, Delete={"Objects": objects, "Quiet": True})

@@ -6,8 +6,8 @@ from typing import Any
 
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
-from chalicelib.store.retries import is_dropped, with_retries
-from chalicelib.store.table import BATCH, VERSION, Item, Value, Write, client, pages_of, table_name
+from chalicelib.store.aws_client import is_dropped
+from chalicelib.store.table import BATCH, VERSION, Item, Value, Write, call, pages_of, table_name
 from infra.stack import resources
 
 
@@ -53,7 +53,7 @@ def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> 
     while keys:
         request = {name: {"Keys": keys[:BATCH], "ConsistentRead": True}}
         try:
-            answer = with_retries(lambda sent=request: client().call("BatchGetItem", RequestItems=sent))  # type: ignore[misc]
+            answer = call("BatchGetItem", RequestItems=request)
         except ServiceError as refusal:
             if not is_dropped(refusal.__cause__):
                 raise

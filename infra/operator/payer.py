@@ -202,7 +202,6 @@ def _content_of(file: StoredFile) -> str | None:
 
 
 def _plain(item: Value) -> dict[str, Any]:
-    """Return the attributes of an item as JSON values."""
     return {name: _plain_value(value) for name, value in item.items()}
 
 

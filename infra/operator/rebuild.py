@@ -69,7 +69,6 @@ def _is_corrected(name: str, wanted: Item, present: Item | None) -> bool:
 
 
 def _differing(wanted: Item, stored: Item) -> list[str]:
-    """Return the names of the attributes that differ, without the key."""
     names = (wanted.keys() | stored.keys()) - {*items.keys_of(HISTORY)}
     return sorted(one for one in names if wanted.get(one) != stored.get(one))
 
@@ -99,7 +98,6 @@ def _correction(key: Item, names: Mapping[int, str], wanted: Item, stored: Item)
 
 
 def _entries_of(transaction: Transaction) -> dict[str, Item]:
-    """Return the items of a transaction's entries, by the name of their key."""
     written = (write.parameters["Item"] for write in history.writes_for_completion(transaction))
     return {items.name_of(HISTORY, item): item for item in written}
 
@@ -162,7 +160,6 @@ def differing_counters(month: str) -> list[tuple[str, Item, Item | None]]:
 
 
 def _counted(month: str) -> dict[str, Item]:
-    """Return the items of a month's counters, counted from its transactions."""
     numbers: defaultdict[str, Counter[str]] = defaultdict(Counter)
     found: dict[str, dict[str, Value]] = {}
     entries = items_of(range_of_prefix(HISTORY, ("month", month), "at", history.IN_ORDER))
@@ -190,7 +187,6 @@ def last_numbers() -> dict[str, Counter[str]]:
 
 
 def _numbered() -> Iterator[Transaction]:
-    """Yield the transactions with a receipt number of the service."""
     for page in _transactions():
         yield from (one for one in page if OWN_RECEIPT_NUMBER.fullmatch(one.invoice))
 

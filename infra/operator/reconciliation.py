@@ -258,7 +258,6 @@ def books_of(acquirer: str, day: date) -> list[Booking]:
 
 
 def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
-    """Return the entries of a merchant's day at this acquirer."""
     begin = datetime.combine(day, time.min)
     stretch = history_lists.Stretch(client_id, None, begin, begin + timedelta(days=1))
     return list(history_lists.between(stretch, HistoryFilter(acquirer=acquirer)))

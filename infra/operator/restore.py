@@ -103,7 +103,6 @@ def _chosen(table: str | None) -> list[str]:
 
 
 def _make_copies(tables: Sequence[str], copies: str, at: datetime) -> None:
-    """Make the copies that no earlier run has made, and wait for all."""
     client = boto3.client("dynamodb")
     for table in tables:
         source, target = table_name(table), copies + table

@@ -63,7 +63,6 @@ def _is_of_the_local_stage() -> bool:
 
 
 def _given() -> dict[str, str]:
-    """Return the settings of this shell without the stage's name."""
     return {name: os.environ[name] for name in sorted(config.SETTINGS - {"STAGE"}) if os.environ.get(name)}
 
 
@@ -93,7 +92,6 @@ def _of_function(name: str, stack: str, function: str, given: Mapping[str, str])
 
 
 def _region() -> str:
-    """Return the region of the calls; exit with one line if none is configured."""
     return (
         os.environ.get("AWS_REGION")
         or boto3.Session().region_name

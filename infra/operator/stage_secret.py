@@ -229,7 +229,6 @@ def _make_current(version: str, *, instead_of: str) -> None:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of the secret by their labels."""
     found = _client().describe_secret(SecretId=settings().secret_id)["VersionIdsToStages"]
     return {label: version for version, labels in found.items() for label in labels}
 

@@ -18,7 +18,6 @@ def kinds_module() -> str:
 
 
 def _key(input_type: InputType) -> str:
-    """Return the name of a kind in the pages: onAccount."""
     first, *others = input_type.name.lower().split("_")
     return first + "".join(map(str.capitalize, others))
 
@@ -40,6 +39,5 @@ def _of_features() -> dict[str, Names]:
 
 
 def _names(constant: str, names: dict[str, Names]) -> list[str]:
-    """Return a constant with the names in each language."""
     texts = {one: ", ".join(f'{key}: "{name_in(one, found)}"' for key, found in names.items()) for one in LANGUAGES}
     return [f"export const {constant} = {{", *(f"  {one}: {{ {text} }}," for one, text in texts.items()), "};"]

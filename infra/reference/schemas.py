@@ -151,7 +151,6 @@ def _title(schema: str) -> str:
 
 
 def _or_null(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field that may also be null."""
     description = {"description": field["description"]}
     parts = field.get("anyOf") or [{key: value for key, value in field.items() if key != "description"}]
     return {"anyOf": parts if NULL in parts else [*parts, NULL], **description}
@@ -220,7 +219,6 @@ def _plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_enum(field: dict[str, Any], meanings: Mapping[Any, str]) -> None:
-    """Add the values and their names to the alternative of their type."""
     values = [int(value) if isinstance(value, int) else value for value in meanings]
     kind = "integer" if isinstance(values[0], int) else "string"
     for part in (field, *field.get("anyOf", [])):

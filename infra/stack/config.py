@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ from typing import Any
 
 from chalicelib.settings import LOCAL, PROD, Settings
 from chalicelib.settings.iso8583 import Host
-from infra.stack.resources import definition
+from infra.stack.resources import FUNCTION_TYPE, definition
 from infra.stack.template import FROM_PARAMETERS
 
 FILE = ".chalice/config.json"
@@ -36,7 +35,6 @@ OF_LAMBDA = re.compile(
 MAX_BYTES = 4096  # of all variables of a function
 # One of these may be wrong only next to another. Each other setting is right or wrong by itself.
 OF_ACQUIRERS = {"ACQUIRERS", "ALLOW_SANDBOX", "DEFAULT_ACQUIRER", *OF_A_HOST}
-HUMP = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class ConfigError(Exception):
@@ -62,64 +60,32 @@ def check(config: dict[str, Any], stage: str) -> None:
     if stage not in stages or stage == LOCAL:
         message = f"STAGE is one of {', '.join(name for name in stages if name != LOCAL)}, not {stage}."
         raise ConfigError(message)
-    shared, functions = _settings(config, stage)
-    _refuse(
-        [
-            *_lines(stage, _wrong_names(shared)),
-            *_lines(stage, _wrong_stage(shared.get("STAGE"), stage)),
-            *_lines(stage, _unnamed(shared, stage)),
-            *_lines(stage, _without_effect(config, stage)),
-            *(
-                line
-                for function, own in functions.items()
-                for found in (_wrong_names(own), _wrong_stage(own.get("STAGE", stage), stage))
-                for line in _lines(stage, found, function)
-            ),
-        ]
-    )
+    settings = _settings(config, stage)
+    found = [*_wrong_names(settings), *_wrong_stage(settings.get("STAGE"), stage), *_unnamed(settings, stage)]
+    _refuse(stage, [*found, *_of_one_function(config, stage)])
 
 
 def senders(config: dict[str, Any], stage: str) -> list[str]:
-    """Return the addresses that send the e-mails of a stage, without their names."""
-    shared, functions = _settings(config, stage)
-    return sorted({parseaddr(own["MAIL_FROM"])[1] for own in (shared, *functions.values()) if own.get("MAIL_FROM")})
+    """Return the address that sends the e-mails of a stage, without its name; nothing if no e-mail is sent."""
+    found = _settings(config, stage).get("MAIL_FROM")
+    return [parseaddr(found)[1]] if found else []
 
 
 def check_values(sam: dict[str, Any], project: Path, stage: str) -> None:
-    """Read the settings as each function will. Raises ConfigError for missing and wrong ones.
+    """Read the settings as the functions will. Raises ConfigError for missing and wrong ones.
 
     The packed code reads them, so a file that they name must also be packed.
     """
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
-    functions: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)  # by their variables
-    for name, item in sam["Resources"].items():
-        if item["Type"] == "AWS::Serverless::Function":
-            own = item["Properties"].get("Environment", {}).get("Variables", {})
-            variables = {key: _by_default(value, sam["Parameters"]) for key, value in (shared | own).items()}
-            functions[tuple(sorted(variables.items()))].append(HUMP.sub("_", name).lower())
-    problems: dict[str, list[str]] = defaultdict(list)  # functions by problem
-    for pairs, alike in functions.items():
-        for problem in (*_too_large(pairs), *_wrong_values(dict(pairs), project, {*shared, "STAGE"})):
-            problems[problem] += alike
-    everywhere = sum(map(len, functions.values()))
-    _refuse(
-        [
-            line
-            for problem, named in problems.items()
-            for line in _lines(stage, [problem], *(named if len(named) < everywhere else ()))
-        ]
-    )
+    functions = (item["Properties"] for item in sam["Resources"].values() if item["Type"] == FUNCTION_TYPE)
+    own = [function.get("Environment", {}).get("Variables", {}) for function in functions]
+    variables = {name: _by_default(value, sam["Parameters"]) for one in (shared, *own) for name, value in one.items()}
+    _refuse(stage, [*_too_large(variables), *_wrong_values(variables, project, {*shared, "STAGE"})])
 
 
-def _refuse(lines: list[str]) -> None:
-    if lines:
+def _refuse(stage: str, problems: Iterable[str]) -> None:
+    if lines := [f"{FILE}, stage {stage}: {problem}" for problem in problems]:
         raise ConfigError("\n".join(lines))
-
-
-def _lines(stage: str, problems: Iterable[str], *functions: str) -> list[str]:
-    """Return a line for each problem. It names the stage, and the functions if others do not have the problem."""
-    where = f"{FILE}, stage {stage}" + (f", function {', '.join(functions)}" if functions else "")
-    return [f"{where}: {problem}" for problem in problems]
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:
@@ -129,19 +95,10 @@ def _object(value: Any, place: str) -> dict[str, Any]:
     return value
 
 
-def _settings(config: dict[str, Any], stage: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the settings of all functions, and those that a function has of its own."""
+def _settings(config: dict[str, Any], stage: str) -> dict[str, Any]:
     place = f"stages.{stage}"
     own = _object(config["stages"][stage], place)
-    shared = _object(config.get(VARIABLES, {}), VARIABLES) | _object(own.get(VARIABLES, {}), f"{place}.{VARIABLES}")
-    functions = _object(own.get("lambda_functions", {}), f"{place}.lambda_functions")
-    return shared, {
-        name: _object(
-            _object(function, f"{place}.lambda_functions.{name}").get(VARIABLES, {}),
-            f"{place}.lambda_functions.{name}.{VARIABLES}",
-        )
-        for name, function in functions.items()
-    }
+    return _object(config.get(VARIABLES, {}), VARIABLES) | _object(own.get(VARIABLES, {}), f"{place}.{VARIABLES}")
 
 
 def _wrong_names(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -174,11 +131,12 @@ def _unnamed(settings: Mapping[str, Any], stage: str) -> Iterator[str]:
             yield f'{name} is missing; write "{name}": "" if it {effect}.'
 
 
-def _without_effect(config: dict[str, Any], stage: str) -> Iterator[str]:
-    """Yield the functions with settings above the stages, where Chalice does not read them."""
-    for name, function in _object(config.get("lambda_functions", {}), "lambda_functions").items():
-        if VARIABLES in function:
-            yield f"lambda_functions.{name} has settings without effect; write them in stages.{stage}.lambda_functions."
+def _of_one_function(config: dict[str, Any], stage: str) -> Iterator[str]:
+    """Yield the functions with settings of their own: the functions of a stage share records and rules."""
+    for place, level in (("", config), (f"stages.{stage}.", config["stages"][stage])):
+        for name, function in _object(level.get("lambda_functions", {}), f"{place}lambda_functions").items():
+            if VARIABLES in _object(function, f"{place}lambda_functions.{name}"):
+                yield f"{place}lambda_functions.{name} has settings; all functions have those of the stage."
 
 
 def _wrong_values(variables: Mapping[str, str], project: Path, needed: Iterable[str]) -> list[str]:
@@ -198,9 +156,9 @@ def _wrong_values(variables: Mapping[str, str], project: Path, needed: Iterable[
     return list(dict.fromkeys(found)) or [first]
 
 
-def _too_large(variables: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _too_large(variables: Mapping[str, str]) -> Iterator[str]:
     """Yield the problem of more variables than Lambda takes, with the largest one."""
-    sizes = {name: len((name + value).encode()) for name, value in variables}
+    sizes = {name: len((name + value).encode()) for name, value in variables.items()}
     if (size := sum(sizes.values())) > MAX_BYTES:
         largest = max(sizes, key=lambda name: sizes[name])
         yield f"the variables have {size} bytes, and Lambda takes {MAX_BYTES}; {largest} has {sizes[largest]}."

@@ -93,7 +93,6 @@ class Deployment:
         return _address(self.described() or {})
 
     def _prepare(self, url: str, given: Mapping[str, str], before: Description | None, minutes: int) -> bool:
-        """Make the change set. Return whether it changes anything."""
         self.client.create_change_set(
             **self._change,
             ClientToken=self.token,
@@ -162,7 +161,6 @@ class Deployment:
         )
 
     def _wait(self, waiter: str, stack: str) -> None:
-        """Wait for the end of a change. Raises DeployError with the first failure."""
         try:
             self.client.get_waiter(waiter).wait(StackName=stack, WaiterConfig=WAIT)
         except WaiterError as failed:
@@ -185,7 +183,6 @@ class Deployment:
         return failures[-1] if failures else "No event names a failure."
 
     def _protect_tables(self) -> None:
-        """Protect the tables of the stack from deletion."""
         dynamodb = boto3.client("dynamodb")
         standing = f"StackResourceSummaries[?ResourceType=='{TABLE_TYPE}' && ResourceStatus!='DELETE_COMPLETE']"
         for name in self._listed("list_stack_resources", f"{standing}.PhysicalResourceId"):

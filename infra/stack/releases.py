@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import boto3
 
 from infra.stack import names
+from infra.stack.resources import FUNCTION_TYPE
 
 Template = dict[str, Any]
 
 GOING_BACK = "docs/operator.md#go-back-to-the-release-before"
 RELEASE, RELEASE_BEFORE = "Release", "ReleaseBefore"  # parameters of the stack: the addresses of templates
 KEPT = "RetainExceptOnCreate"
-FUNCTION_TYPE = "AWS::Serverless::Function"
 
 
 class DeployError(Exception):

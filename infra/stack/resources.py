@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent
 STACK = "payments-local"
 ACCOUNT_ID = "123456789012"  # moto's
 TABLE_TYPE = "AWS::DynamoDB::Table"
+FUNCTION_TYPE = "AWS::Serverless::Function"
 ALIAS_TYPE = "AWS::KMS::Alias"
 BUCKET_TYPE = "AWS::S3::Bucket"
 SECRET_TYPE = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.gateways import secrets
-from chalicelib.store.retries import HURRIED, HURRIED_SECRET
+from chalicelib.store.aws_client import HURRIED, HURRIED_SECRET
 from infra.bench.client import through
 from infra.local import engines
 from tests.support.accounts import PASSWORD, accept_test_tokens, an_account

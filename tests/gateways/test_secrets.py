@@ -13,7 +13,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways.secrets import Remembered
 from chalicelib.settings import settings
-from chalicelib.store import retries
+from chalicelib.store import aws_client
 from chalicelib.store.aws_client import RefusedError, UnansweredError
 from chalicelib.web import refuse
 from infra.operator import stage_secret
@@ -160,11 +160,11 @@ def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_t
     document = Remembered(load)
     document.begin()
 
-    with retries.limit_lost_time(retries.HURRIED.longest + 0.5):
+    with aws_client.limit_lost_time(aws_client.HURRIED.longest + 0.5):
         document.wait()
         assert document() == {"digest_key": "key"}
         with pytest.raises(ServiceError):  # a second is lost, and less is left than the next call may take
-            retries.check()
+            aws_client.limits()
     line = json.loads(capsys.readouterr().out)
     assert line == {"event": "secret_not_fetched_early", "stage": "local", "error": "ServiceError"}
 
@@ -174,13 +174,13 @@ def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(cl
         clock.now += seconds + 0.001  # a wait is never exact
 
     def load() -> Mapping[str, str]:
-        retries.check()
+        aws_client.limits()
         return {"digest_key": "key"}
 
     document = Remembered(load)
     document._early = SimpleNamespace(join=join)  # type: ignore[assignment]  # noqa: SLF001  it hangs
 
-    with retries.limit_lost_time(retries.HURRIED.longest + retries.HURRIED_SECRET.longest):
+    with aws_client.limit_lost_time(aws_client.HURRIED.longest + aws_client.HURRIED_SECRET.longest):
         document.wait()
         assert document() == {"digest_key": "key"}
 

@@ -16,14 +16,15 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep
-from chalicelib.store import outbox, transactions
+from chalicelib.store import linked_cards, outbox, transactions
 from chalicelib.store.aws_client import Client
-from chalicelib.store.table import read
+from chalicelib.store.table import client, read, read_item, table_name
 from chalicelib.web import refuse
 from infra.bench.client import through
 from tests.support.builders import PNG, image
 from tests.support.cards import PAN, a_card, a_card_body
-from tests.support.intercepted_calls import breaking_at, broken, counting, failing, hooked
+from tests.support.giving import Give
+from tests.support.intercepted_calls import before, breaking_at, broken, counting, failing, hooked
 from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
 from tests.support.transactions import NOW, a_body
@@ -152,6 +153,22 @@ def test_a_card_is_good_for_the_merchants_month_in_whatever_zone_a_request_is(
     assert refusal(till, body(), next_month).error is (
         ErrorCode.CARD_NOT_FOUND if is_linked else ErrorCode.VALIDATION_FAILED
     )
+
+
+def test_a_payment_with_a_card_that_a_damage_lost_is_decided_and_makes_no_card(give: Give) -> None:
+    till = a_till()
+    key = linked_cards.key(till.link(a_card()).id)
+
+    def lose() -> None:
+        client().call("DeleteItem", TableName=table_name(key.table), Key=key.wire())
+
+    give(client=before("TransactWriteItems", lambda: None, lose))
+    card = {"CardInputMode": 2, "LinkedCardId": key.key["id"]}
+    payment = till.pay(a_card_body(basic={"InputType": int(InputType.LINKED_CARD)}, Card=card))
+
+    assert kept(payment.id) == payment
+    assert payment.phase is Phase.APPROVED
+    assert read_item(key) == {}
 
 
 def test_nothing_of_the_card_but_its_face_is_in_the_record() -> None:

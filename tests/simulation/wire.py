@@ -3,6 +3,7 @@
 botocore stands outside of the simulation; it has tests of its own.
 """
 
+import itertools
 import json
 import marshal
 import uuid
@@ -11,7 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib import outside
-from chalicelib.store.aws_client import CallError, Limits, RefusedError, TimedOutError, UnansweredError
+from chalicelib.store.aws_client import (
+    CallError,
+    Limits,
+    RefusedError,
+    Repeats,
+    TimedOutError,
+    UnansweredError,
+    is_cancelled,
+)
 from infra.demo.partner import PARTNER_SECRET, PRODUCT
 from tests.simulation.call_descriptions import described, summary
 from tests.simulation.faults import Faults
@@ -24,8 +33,7 @@ SECRET: dict[str, Any] = {
     "partners": {PRODUCT: PARTNER_SECRET},
 }
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
-THROTTLED = frozenset({"ThrottlingException", "TransactionInProgressException"})
-MOST = 500  # of the quota of repeats
+MOST, LOST = 500, 14  # the quota of repeats, and what repeating a lost call takes of it
 Answer = dict[str, Any]
 Exchange = Callable[[str, dict[str, Any], Limits], Answer]
 Quotas = defaultdict[Any, int]  # by client: the repeats that it has left
@@ -41,7 +49,7 @@ QUICK, SLOW = (0.001, 0.012), (0.005, 0.4)  # seconds to the store, and back
 
 
 class Client:
-    """The client of AWS in a scenario: it repeats a call by the rules of botocore's mode `standard`.
+    """The client of AWS in a scenario: it repeats a call as `Repeats` says, else by botocore's mode `standard`.
 
     A request and an answer are copied by `marshal`, which refuses what is no text, number, list or mapping.
     """
@@ -54,20 +62,23 @@ class Client:
         """Execute an operation and return its answer; raise a CallError."""
         if operation == "TransactWriteItems":
             parameters = {"ClientRequestToken": str(uuid.uuid4()), **parameters}
-        written = marshal.dumps(parameters, 2)
+        written, repeats = marshal.dumps(parameters, 2), Repeats(outside.current.elapsed())
         left, cost = self._quotas_of(), 1
-        for attempt in range(1, self.limits.attempts + 1):
+        for attempt in itertools.count(1):
             try:
                 answer = self._exchange(operation, marshal.loads(written), self.limits)  # noqa: S302  of this process
             except CallError as error:
-                is_throttled = isinstance(error, RefusedError) and error.code in THROTTLED
-                is_repeated = is_throttled or isinstance(error, UnansweredError)
-                cost = 5 if is_throttled else 14
-                if attempt == self.limits.attempts or not is_repeated or cost > left[self]:
+                pause = repeats.pause_after(error, attempt)
+                is_standard = pause is None and isinstance(error, UnansweredError) and left[self] >= LOST
+                if is_standard and attempt < self.limits.attempts:
+                    cost = LOST
+                    left[self] -= cost
+                    pause = outside.current.between(0, 0.025 * 2.0 ** (attempt - 1))
+                if pause is None or pause is False:
                     raise
-                left[self] -= cost
-                pause = (1.0 if is_throttled else 0.025) * 2.0 ** (attempt - 1)
-                outside.current.pause(outside.current.between(0, min(pause, 20)))
+                if is_cancelled(error) and "ClientRequestToken" in parameters:
+                    written = marshal.dumps({**parameters, "ClientRequestToken": str(uuid.uuid4())}, 2)
+                outside.current.pause(pause)
             else:
                 left[self] = min(MOST, left[self] + cost)
                 return answer

@@ -11,7 +11,9 @@ import pytest
 from chalicelib import outside
 from chalicelib.settings import settings
 from chalicelib.store.aws_client import (
+    ATTEMPTS,
     DYNAMODB,
+    HURRIED,
     KMS,
     SECRETS_MANAGER,
     CallError,
@@ -20,6 +22,7 @@ from chalicelib.store.aws_client import (
     RefusedError,
     TimedOutError,
     UnansweredError,
+    limit_lost_time,
 )
 from tests.support.giving import Give
 from tests.support.scripted_server import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
@@ -71,9 +74,19 @@ def outcome(operation: str = "GetItem", parameters: Any = READ, limits: Limits =
     ("failure", "found", "attempts"),
     [
         (refuses("ValidationException"), ("ValidationException", 400, ()), 1),
-        (refuses("TransactionConflictException"), ("TransactionConflictException", 400, ()), 1),
-        (refuses("ThrottlingException"), ("ThrottlingException", 400, ()), 3),
-        (refuses("TransactionInProgressException"), ("TransactionInProgressException", 400, ()), 3),
+        (refuses("TransactionConflictException"), ("TransactionConflictException", 400, ()), ATTEMPTS),
+        (refuses("ThrottlingException"), ("ThrottlingException", 400, ()), ATTEMPTS),
+        (refuses("TransactionInProgressException"), ("TransactionInProgressException", 400, ()), ATTEMPTS),
+        (
+            cancels("None", "TransactionConflict"),
+            ("TransactionCanceledException", 400, ("None", "TransactionConflict")),
+            ATTEMPTS,
+        ),
+        (
+            cancels("ConditionalCheckFailed", "TransactionConflict"),
+            ("TransactionCanceledException", 400, ("ConditionalCheckFailed", "TransactionConflict")),
+            1,
+        ),
         (refuses("InternalServerError", 500), ("InternalServerError", 500, ()), 3),
         (sends(http(503, b"<html>")), ("503", 503, ()), 3),
         (sends(http(403, b"<html>")), ("403", 403, ()), 1),
@@ -95,7 +108,38 @@ def test_a_failure_is_a_refusal_or_no_answer_and_is_tried_as_often_as_it_may_hel
 
         assert (outcome("TransactWriteItems", WRITES), len(server.requests)) == (found, attempts)
         assert outcome(limits=LIMITS._replace(attempts=1)) == found
-        assert len(server.requests) == attempts + 1
+        assert len(server.requests) == attempts + (ATTEMPTS if attempts == ATTEMPTS else 1)
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempts"),
+    [(cuts, 3), (refuses("InternalServerError", 500), 3), (silent, 1), (refuses("ValidationException"), 1)],
+)
+def test_in_limited_time_a_failure_is_repeated_while_time_is_left_and_silence_never(
+    at: At, pauses: list[float], failure: Step, attempts: int
+) -> None:
+    with scripted(failure, failure, answers(FOUND)) as server, limit_lost_time(HURRIED.longest + 1):
+        at(server)
+        found = outcome(limits=SHORT._replace(attempts=1))
+
+    assert (len(server.requests), len(pauses), found == READABLE) == (attempts, attempts - 1, attempts == 3)
+
+
+@pytest.mark.usefixtures("pauses")
+def test_without_time_left_a_failure_is_not_repeated(at: At) -> None:
+    with scripted(cuts) as server, limit_lost_time(HURRIED.longest - 1):
+        at(server)
+
+        assert (outcome(), len(server.requests)) == (UnansweredError, 1)
+
+
+def test_a_collision_is_repeated_after_growing_pauses_with_jitter(at: At, pauses: list[float], give: Give) -> None:
+    give(between=max)
+    with scripted(refuses("TransactionConflictException")) as server:
+        at(server)
+        outcome()
+
+    assert pauses == [0.02 * 2**number for number in range(ATTEMPTS - 1)]
 
 
 DAMAGES: dict[str, Step] = {
@@ -128,14 +172,36 @@ def test_a_damaged_answer_is_no_success_and_is_asked_for_again(at: At, damage: S
 
 
 @pytest.mark.usefixtures("pauses")
-def test_the_attempts_of_a_transaction_have_one_token_two_transactions_two(at: At) -> None:
-    with scripted(refuses("InternalServerError", 500), cuts, answers({}), answers({})) as server:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        refuses("InternalServerError", 500),
+        refuses("TransactionInProgressException"),
+        refuses("ThrottlingException"),
+        refuses("RequestLimitExceeded"),
+        cuts,
+    ],
+)
+def test_the_attempts_of_a_transaction_have_one_token_two_transactions_two(at: At, failure: Step) -> None:
+    with scripted(failure, failure, answers({}), answers({})) as server:
         at(server)
         outcome("TransactWriteItems", WRITES)
         outcome("TransactWriteItems", WRITES)
         tokens = [request.parameters["ClientRequestToken"] for request in server.requests]
 
     assert tokens[0] == tokens[1] == tokens[2] != tokens[3]
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_cancelled_transaction_is_repeated_as_a_new_one(at: At) -> None:
+    with scripted(cancels("None", "TransactionConflict"), cuts, answers({})) as server:
+        at(server)
+        outcome("TransactWriteItems", WRITES)
+        first, second, third = (request.parameters for request in server.requests)
+
+    assert first.pop("ClientRequestToken") != (token := second.pop("ClientRequestToken"))
+    assert third.pop("ClientRequestToken") == token
+    assert first == second == third
 
 
 @pytest.mark.usefixtures("pauses")

@@ -22,7 +22,9 @@ from chalicelib.store.password_lock import Counter
 from chalicelib.store.table import client, read, table_name, update, write_one
 from infra.stack import resources
 from tests.support.accounts import an_account
+from tests.support.giving import Give
 from tests.support.intercepted_calls import hooked
+from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SOURCE = "digest-of-an-address"
@@ -75,6 +77,27 @@ def test_while_locked_no_failure_is_counted(counter: Counter) -> None:
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert (_seen(counter).failed_attempts, _seen(counter).locked_until) == (LOCK_AFTER, NOW + LOCK_FOR)
+
+
+@pytest.mark.parametrize("failures", [0, 3, LOCK_AFTER - 1])
+def test_a_failure_whose_answer_is_lost_counts_once(counter: Counter, give: Give, failures: int) -> None:
+    _fail(counter, failures)
+    calls = lose_an_answer(give, "UpdateItem", "logins")
+    before = _count(counter, _seen(counter), SOURCE, NOW)
+
+    assert before.failed_attempts == failures
+    assert _seen(counter).failed_attempts == failures + 1
+    assert (_seen(counter).locked_until is None) is (failures + 1 < LOCK_AFTER)
+    assert len(calls) >= 2
+
+
+def test_the_first_failure_after_a_lock_counts_once_when_its_answer_is_lost(counter: Counter, give: Give) -> None:
+    _fail(counter, LOCK_AFTER)
+    lose_an_answer(give, "UpdateItem", "logins")
+    before = _count(counter, _seen(counter), SOURCE, NOW + LOCK_FOR)
+
+    assert before.failed_attempts == 0
+    assert _seen(counter).failed_attempts == 1
 
 
 @pytest.mark.slow
@@ -178,7 +201,7 @@ def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothi
     _fail(counter, LOCK_AFTER)
 
     item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
-    names = {"email", "failed_attempts", "locked_until", "counted_until", "sources", "expires_at", "version"}
+    names = {one.name for one in fields(FailedAttempts)} | {"email", "expires_at", "version"}
     assert set(item) == names
     assert float(item["expires_at"]["N"]) >= (NOW + COUNTED_FOR).timestamp()
     assert item["email"] == {"S": "UNKNOWN#0123456789abcdef"}

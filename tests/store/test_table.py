@@ -24,14 +24,15 @@ from hypothesis.strategies import (
     tuples,
 )
 
+from chalicelib import outside
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import table, transactions, webhooks
-from chalicelib.store.aws_client import Client, RefusedError, UnansweredError
-from chalicelib.store.retries import ATTEMPTS
+from chalicelib.store import merchants, table, transactions, webhooks
+from chalicelib.store.aws_client import ATTEMPTS, PATIENT, Client, Limits, RefusedError, UnansweredError
 from chalicelib.store.table import (
+    VERSION,
     AlreadyExistsError,
     Key,
     UnreadableError,
@@ -44,8 +45,10 @@ from chalicelib.store.table import (
     encode,
     put_item,
     put_new,
+    read,
     read_all,
     read_item,
+    replace_record,
     table_name,
     update,
     value_of,
@@ -53,6 +56,8 @@ from chalicelib.store.table import (
 )
 from chalicelib.web import refuse
 from infra.bench.client import through
+from tests.simulation.wire import Client as Repeating
+from tests.simulation.wire import quotas
 from tests.support.accounts import a_stored_merchant
 from tests.support.builders import a_merchant
 from tests.support.events import a_stored_hook
@@ -73,15 +78,20 @@ def cancelled(*codes: str) -> RefusedError:
 
 
 def failing(give: Give, *failures: Exception, of: str = "TransactWriteItems") -> list[Exception]:
-    """Let the client's transactions fail in this order and then work; return the failures that are left."""
-    left = list(failures)
+    """Let the attempts of transactions fail in this order and then work; return the failures that are left."""
+    left, make = list(failures), outside.current.client
 
-    def call(client: Client, operation: str, **parameters: Any) -> Any:
-        if left and operation == of:
-            raise left.pop(0)
-        return client.call(operation, **parameters)
+    def client(service: str, limits: Limits) -> Repeating:
+        real = make(service, limits)
 
-    give(client=through(call))
+        def exchange(operation: str, parameters: dict[str, Any], _: Limits) -> dict[str, Any]:
+            if left and operation == of:
+                raise left.pop(0)
+            return real.call(operation, **parameters)
+
+        return Repeating(service, limits, exchange, quotas)
+
+    give(client=client)
     return left
 
 
@@ -133,7 +143,7 @@ def test_endless_collisions_are_an_outage_not_a_hang(give: Give, impatient: list
         transactions.record(a_payment())
 
     assert refused.value.error is ErrorCode.STORE_UNAVAILABLE
-    assert len(impatient) == ATTEMPTS
+    assert len(impatient) == ATTEMPTS - 1
     assert sum(impatient) < 6
 
 
@@ -148,7 +158,7 @@ def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(give: Give)
 
 @pytest.mark.usefixtures("moto", "impatient")
 def test_a_store_out_of_reach_is_903(give: Give) -> None:
-    failing(give, UnansweredError())
+    failing(give, *[UnansweredError()] * PATIENT.attempts)
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
 
@@ -195,34 +205,6 @@ def test_another_invalid_write_is_a_defect_of_ours(write: Callable[[Write], obje
             write(wrong)
 
 
-@pytest.mark.usefixtures("impatient", "engine")
-@pytest.mark.parametrize(
-    ("failure", "is_repeated_as_one"),
-    [
-        (RefusedError("TransactWriteItems", "TransactionInProgressException"), True),
-        (RefusedError("TransactWriteItems", "ThrottlingException"), True),
-        (RefusedError("TransactWriteItems", "RequestLimitExceeded"), True),
-        (cancelled("None", "TransactionConflict"), False),
-    ],
-    ids=["in progress", "throttled", "limited", "cancelled"],
-)
-def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
-    give: Give, failure: RefusedError, *, is_repeated_as_one: bool
-) -> None:
-    tokens: list[str] = []
-
-    def call(client: Client, operation: str, **parameters: Any) -> Any:
-        tokens.append(parameters["ClientRequestToken"])
-        if len(tokens) == 1:
-            raise failure
-        return client.call(operation, **parameters)
-
-    give(client=through(call))
-    commit(put_new("transactions", a_payment(), "id"))
-
-    assert (tokens[0] == tokens[1]) is is_repeated_as_one
-
-
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("times", [ATTEMPTS - 1, ATTEMPTS])
 def test_what_a_batch_leaves_out_is_read_after_a_pause_and_at_last_an_outage(
@@ -244,6 +226,15 @@ def test_what_a_batch_leaves_out_is_read_after_a_pause_and_at_last_an_outage(
         assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
     assert refused is None or refused.value.error is ErrorCode.STORE_UNAVAILABLE
     assert len(impatient) == times
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_replaced_record_is_stored_as_a_new_one_is() -> None:
+    key = merchants.key(a_stored_merchant().id)
+    before = read_item(key)
+    write_one(replace_record(key, read(key), AlreadyExistsError()))
+
+    assert read_item(key) == {**before, VERSION: {"N": "2"}}
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 import json
 import random
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import repeat
 from typing import Any
 
 import pytest
@@ -11,12 +13,23 @@ from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, Remembered
 from chalicelib.services import authentication
-from chalicelib.store import retries
-from chalicelib.store.aws_client import Limits, RefusedError, TimedOutError, UnansweredError
-from chalicelib.store.retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
+from chalicelib.store.aws_client import (
+    DYNAMODB,
+    HURRIED,
+    HURRIED_SECRET,
+    PATIENT,
+    Limits,
+    RefusedError,
+    TimedOutError,
+    UnansweredError,
+    limit_lost_time,
+    limits,
+    outages_as_903,
+)
 from chalicelib.store.table import client
 from chalicelib.web import refuse
 from infra.stack.package import ROOT
+from tests.simulation.wire import Client, quotas
 from tests.support.giving import Give
 
 STOPPED_AFTER = 5
@@ -32,6 +45,7 @@ class _Clock:
 
     def __init__(self) -> None:
         self.now = 1000.0
+        self.attempts = 0
 
     def monotonic(self) -> float:
         return self.now
@@ -47,15 +61,19 @@ def clock(give: Give) -> _Clock:
     return clock
 
 
-def _failing(clock: _Clock, seconds: float, error: Exception, hurried: Limits = HURRIED) -> Any:
-    """Return an attempt that takes its time and fails; it needs its limits first, as every client does."""
+def _call(clock: _Clock, seconds: float, failures: Iterable[Exception], hurried: Limits = HURRIED) -> None:
+    """Make a call each of whose attempts takes its time, and which fails so until it works."""
+    left = iter(failures)
 
-    def attempt() -> None:
-        retries.limits(hurried)
+    def exchange(*_: Any) -> dict[str, Any]:
+        clock.attempts += 1
         clock.now += seconds
-        raise error
+        if failure := next(left, None):
+            raise failure
+        return {}
 
-    return attempt
+    with outages_as_903():
+        Client(DYNAMODB, limits(hurried), exchange, quotas).call("GetItem")
 
 
 @pytest.mark.parametrize(
@@ -79,99 +97,96 @@ def test_a_call_that_fails_for_ever_ends_in_time_however_long_each_attempt_takes
     began = clock.now
 
     with limit_lost_time(authentication.SECONDS), pytest.raises(ServiceError) as refused:
-        with_retries(_failing(clock, seconds, error))
+        _call(clock, seconds, repeat(error))
 
     assert refused.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refuse(refused.value).headers["Retry-After"] == "1"
     assert clock.now - began <= authentication.SECONDS < STOPPED_AFTER
 
 
+@pytest.mark.parametrize("failure", [UNANSWERED, CUT])
 @pytest.mark.parametrize("seconds", [0, HURRIED_SECRET.longest])
-def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(clock: _Clock, seconds: float) -> None:
+def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(
+    clock: _Clock, seconds: float, failure: Exception
+) -> None:
     document = {"digest_key": "a"}
-    loads = iter([document.copy, _failing(clock, seconds, UNANSWERED, HURRIED_SECRET)])
-    remembered = Remembered(next(loads))
+
+    def load() -> dict[str, str]:
+        _call(clock, 0 if clock.attempts == 0 else seconds, repeat(failure) if clock.attempts else (), HURRIED_SECRET)
+        return document
+
+    remembered = Remembered(load)
     remembered()
     clock.now += REMEMBERED_S
     began = clock.now
 
     with limit_lost_time(authentication.SECONDS):
-        assert with_retries(remembered) == document
-        assert with_retries(retries.limits) == HURRIED
+        assert remembered() == document
+        assert limits() == HURRIED
         with pytest.raises(ServiceError):
-            with_retries(_failing(clock, HURRIED.longest, UNANSWERED))
+            _call(clock, HURRIED.longest, repeat(UNANSWERED))
 
+    assert clock.attempts == 3  # the first, one of the renewal, one of the store
     assert clock.now - began <= authentication.SECONDS
 
 
 def test_calls_that_are_slow_but_answered_are_no_outage(clock: _Clock) -> None:
-    def slow() -> str:
-        retries.limits()
-        clock.now += HURRIED.longest
-        return "answer"
-
     with limit_lost_time(authentication.SECONDS):
-        assert [with_retries(slow) for _ in range(5)] == ["answer"] * 5
+        for _ in range(5):
+            _call(clock, HURRIED.longest, ())
+
+    assert clock.attempts == 5
 
 
 @pytest.mark.parametrize("error", [UNCONNECTED, CUT, THROTTLED, BROKEN])
 def test_a_call_that_failed_at_once_is_made_again(clock: _Clock, error: Exception) -> None:
-    failures = [error] * 2
-
-    def attempt() -> str:
-        retries.limits()
-        if failures:
-            clock.now += 0.1
-            raise failures.pop()
-        return "answer"
-
     with limit_lost_time(authentication.SECONDS):
-        assert with_retries(attempt) == "answer"
+        _call(clock, 0.1, [error] * 2)
+
+    assert clock.attempts == 3
 
 
-@pytest.mark.usefixtures("clock")
-def test_a_call_that_was_not_answered_is_made_once_because_it_may_have_been_carried_out() -> None:
-    calls: list[int] = []
+def test_the_time_that_a_repeated_call_lost_is_lost_for_the_next(clock: _Clock) -> None:
+    with limit_lost_time(HURRIED.longest + 1):
+        _call(clock, 0.6, [UNCONNECTED])
+        with pytest.raises(ServiceError):
+            _call(clock, 0.6, [UNCONNECTED])
 
-    def attempt() -> None:
-        calls.append(1)
-        raise UNANSWERED
+    assert clock.attempts == 3
 
+
+def test_a_call_that_was_not_answered_is_made_once_because_it_may_have_been_carried_out(clock: _Clock) -> None:
     with limit_lost_time(authentication.SECONDS), pytest.raises(ServiceError):
-        with_retries(attempt)
+        _call(clock, 0, [UNANSWERED])
 
-    assert len(calls) == 1
+    assert clock.attempts == 1
 
 
-@pytest.mark.parametrize("error", [UNANSWERED, UNCONNECTED, CUT, BROKEN])
-def test_without_a_limit_a_lost_call_is_the_clients_to_repeat(clock: _Clock, error: Exception) -> None:
-    calls: list[int] = []
-
-    def attempt() -> None:
-        calls.append(1)
-        raise error
-
+@pytest.mark.parametrize("error", [UNANSWERED, UNCONNECTED, CUT])
+def test_without_a_limit_a_lost_call_is_repeated_as_often_as_its_limits_say(clock: _Clock, error: Exception) -> None:
     with pytest.raises(ServiceError):
-        with_retries(attempt)
+        _call(clock, 0, repeat(error))
 
-    assert len(calls) == 1
-    assert clock.now == 1000.0
+    assert clock.attempts == PATIENT.attempts
 
 
-def test_throttling_without_end_ends_long_before_the_gateways_limit_without_one_of_ours(clock: _Clock) -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_throttling_without_end_ends_long_before_the_gateways_limit_without_one_of_ours(
+    clock: _Clock, seed: int
+) -> None:
+    random.seed(seed)
     began = clock.now
     with pytest.raises(ServiceError):
-        with_retries(_failing(clock, 3, THROTTLED))  # as long as the client's own attempts may take
+        _call(clock, PATIENT.read_seconds, repeat(THROTTLED))  # as long as an attempt may take
 
     assert clock.now - began < 29 / 2
 
 
 def test_a_defect_is_not_repeated(clock: _Clock) -> None:
-    refused = RefusedError("GetItem", "ValidationException")
     with limit_lost_time(authentication.SECONDS), pytest.raises(RefusedError):
-        with_retries(_failing(clock, 0, refused))
+        _call(clock, 0, [RefusedError("GetItem", "ValidationException")])
 
-    assert clock.now == 1000.0
+    assert (clock.attempts, clock.now) == (1, 1000.0)
 
 
 @pytest.mark.usefixtures("moto")

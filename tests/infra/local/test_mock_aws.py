@@ -13,11 +13,13 @@ from infra.stack.package import ROOT
 TEST = """
 import base64
 import json
+import logging
 
 import boto3
 import pytest
 from chalice.test import Client
 from moto import mock_aws
+from moto.server import ThreadedMotoServer
 
 from app import app
 from chalicelib.gateways import secrets
@@ -34,6 +36,13 @@ HEADERS = {"Authorization": f"Basic {LOGIN}", "Content-Type": "application/json"
 
 def pay(client):
     return client.http.post("/api/v1/payment/submit", headers=HEADERS, body=json.dumps(PAYMENT).encode())
+
+
+def test_the_log_of_no_client_has_the_secret(caplog):  # the first, because a client may set the level
+    with mock_aws(), caplog.at_level(logging.DEBUG):
+        engines.create_resources()
+        assert "digest_key" not in caplog.text
+        assert secrets.remembered()()["digest_key"] not in caplog.text
 
 
 @mock_aws
@@ -72,6 +81,18 @@ def test_in_any_region(region, monkeypatch):
             assert pay(client).json_body["ErrorCode"] == 0
 
 
+def test_at_a_server_of_moto_without_keys(monkeypatch):
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    monkeypatch.delenv("AWS_PORT")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://%s:%s" % server.get_host_and_port())
+    engines.create_resources()
+    data.seed()
+    with Client(app) as client:
+        assert pay(client).json_body["ErrorCode"] == 0
+    server.stop()
+
+
 def test_after_a_mock_nothing_calls_amazon():
     with Client(app) as client:
         assert pay(client).json_body["ErrorCode"] == 903
@@ -97,4 +118,4 @@ def test_the_service_calls_moto_while_mock_aws_is_active(tmp_path: Path) -> None
         check=False,
     )
 
-    assert "7 passed" in done.stdout, done.stdout
+    assert "9 passed" in done.stdout, done.stdout

@@ -81,13 +81,6 @@ def test_a_stage_that_calls_itself_another_stage_is_refused(stage: str, named: s
     assert lines(file, stage) == [f"STAGE is {named}, but this is the stage {stage}."]
 
 
-def test_a_function_that_calls_itself_another_stage_is_refused() -> None:
-    file = prod()
-    file["stages"]["prod"]["lambda_functions"] = {"sweep": {"environment_variables": {"STAGE": "dev"}}}
-
-    assert lines(file) == [", function sweep: STAGE is dev, but this is the stage prod."]
-
-
 @pytest.mark.parametrize(
     ("changes", "missing"),
     [
@@ -142,12 +135,9 @@ def test_a_setting_that_the_stack_sets_is_refused(name: str) -> None:
 )
 def test_a_setting_that_lambda_reserves_is_refused_wherever_it_stands(name: str) -> None:
     said = f"{name} is set by Lambda, which refuses a function that sets it: leave it out."
-    file = prod()
-    file["stages"]["prod"]["lambda_functions"] = {"authorizer": {"environment_variables": {name: "x"}}}
 
     assert lines(prod(**{name: "x"})) == [said]
     assert lines(prod() | {"environment_variables": {name: "x"}}) == [said]
-    assert lines(file) == [f", function authorizer: {said}"]
 
 
 @pytest.mark.parametrize("name", ["AWS_MAX_ATTEMPTS", "AWS_LAMBDA_EXEC_WRAPPER", "AWS_XRAY_CONTEXT_MISSING"])
@@ -155,18 +145,14 @@ def test_a_setting_of_the_libraries_of_aws_is_taken(name: str) -> None:
     config.check(prod(**{name: "x"}), "prod")
 
 
-def test_a_mistyped_setting_of_a_function_is_refused() -> None:
-    file = prod()
-    file["stages"]["prod"]["lambda_functions"] = {"authorizer": {"environment_variables": {"AUTH_SCHEME": "Jwt"}}}
-
-    assert lines(file) == [", function authorizer: there is no setting AUTH_SCHEME; there is AUTH_SCHEMES."]
-
-
-def test_settings_of_a_function_above_the_stages_are_refused_because_nothing_reads_them() -> None:
-    file = prod() | {"lambda_functions": {"authorizer": {"environment_variables": {"AUTH_SCHEMES": "Jwt"}}}}
+def test_settings_of_one_function_are_refused_because_all_functions_have_those_of_the_stage() -> None:
+    own = {"lambda_functions": {"authorizer": {"environment_variables": {"STAGE": "dev"}}}}
+    file = prod() | own
+    file["stages"]["prod"] |= own
 
     assert lines(file) == [
-        "lambda_functions.authorizer has settings without effect; write them in stages.prod.lambda_functions."
+        "lambda_functions.authorizer has settings; all functions have those of the stage.",
+        "stages.prod.lambda_functions.authorizer has settings; all functions have those of the stage.",
     ]
 
 
@@ -224,11 +210,11 @@ HOST = {
 }
 
 
-def with_settings(sam: dict[str, Any], changes: dict[str, str], *functions: str) -> dict[str, Any]:
-    """Return the template of a stage with other settings in each of its functions, or in these."""
+def with_settings(sam: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
+    """Return the template of a stage with other settings in each of its functions."""
     changed = copy.deepcopy(sam)
-    for name, resource in changed["Resources"].items():
-        if resource["Type"] == "AWS::Serverless::Function" and name in (functions or changed["Resources"]):
+    for resource in changed["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"].setdefault("Environment", {}).setdefault("Variables", {}).update(changes)
     return changed
 
@@ -293,9 +279,7 @@ def test_all_wrong_values_are_shown_at_once(sam: dict[str, Any]) -> None:
     ]
 
 
-def test_each_wrong_value_is_named_once_with_the_functions_that_have_it(
-    sam: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_wrong_value_is_named_once(sam: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """As the next tests, without a process for each setting."""
 
     def refusal(variables: dict[str, str], _: Path) -> str | None:
@@ -307,11 +291,11 @@ def test_each_wrong_value_is_named_once_with_the_functions_that_have_it(
     monkeypatch.setattr(config, "_refusal", refusal)
     config.check_values(sam, package.ROOT, "dev")
     everywhere = with_settings(sam, {"SMS_SENDER": "?", "ACQUIRERS": "ISO8583"})
-    changed = with_settings(everywhere, {"MAIL_FROM": "?"}, "APIHandler", "Sweep")
+    changed = with_settings(everywhere, {"MAIL_FROM": "?"})
 
     assert sorted(refused_values(changed)) == [
-        ", function sweep, api_handler: MAIL_FROM: ValueError: ?",
         "ISO8583_PORT is missing.",
+        "MAIL_FROM: ValueError: ?",
         "SMS_SENDER is wrong.",
     ]
 
@@ -330,15 +314,6 @@ def test_variables_have_the_bytes_that_lambda_takes(sam: dict[str, Any], monkeyp
     assert line.startswith(
         f"the variables have {config.MAX_BYTES + 1} bytes, and Lambda takes {config.MAX_BYTES}; PARTNERS"
     )
-
-
-@pytest.mark.slow
-def test_a_wrong_value_of_some_functions_names_them(sam: dict[str, Any]) -> None:
-    wrong = with_settings(sam, {"SWEEP_CONCURRENCY": "65"}, "APIHandler", "Sweep")
-
-    assert sorted(refused_values(wrong)) == [
-        ", function sweep, api_handler: SWEEP_CONCURRENCY is 65; it is a number from 1 to 64."
-    ]
 
 
 def test_a_setting_whose_fault_the_code_does_not_name_is_named(sam: dict[str, Any], tmp_path: Path) -> None:

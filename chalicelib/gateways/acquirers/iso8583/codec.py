@@ -119,7 +119,6 @@ def _unpacked(form: FieldFormat, packed: str) -> str:
 
 
 def _specification(dialect: Dialect) -> dict[str, dict[str, Any]]:
-    """Return the dialect in the library's form."""
     mti = {"data_enc": "b", "max_len": 2} if dialect.mti == "bcd" else {"data_enc": "ascii", "max_len": 4}
     bitmap = {"data_enc": "b", "max_len": 8} if dialect.bitmap == "binary" else {"data_enc": "ascii", "max_len": 16}
     fixed = {"len_enc": "ascii", "len_type": 0, "desc": ""}

@@ -127,7 +127,6 @@ def _terminal(terminal: TerminalSnapshot, entry: str) -> dict[str, str]:
 
 
 def _entry(input_type: InputType, card: CardData, entry_caps: str) -> str:
-    """Return the first two digits of field 22."""
     if input_type is not InputType.MAGNETIC_STRIPE:
         return ENTRIES[input_type]
     track = track2(card)

@@ -96,7 +96,6 @@ def _connected(host: Host, deadline: Deadline) -> socket.socket | None:
 
 
 def _connect(host: Host, context: ssl.SSLContext | None, deadline: Deadline) -> socket.socket:
-    """Connect to the host and complete the TLS handshake."""
     addresses = network.look_up(host.host, host.port, deadline)[:MOST_ADDRESSES]
     return network.connect(addresses, host.host, deadline, context)
 
