@@ -290,13 +290,17 @@ def _number(text: str) -> int:
 def _caller(request: Request) -> Caller:
     """Return the caller that the authorizer let in. Verify the header again if it refused the caller for the moment."""
     context, header = request.context["authorizer"], Secret(request.headers.get("authorization", ""))
-    if "code" in context:
+
+    def verify_again() -> Caller:
         return verified_now(header.reveal())
+
+    if "code" in context:
+        return verify_again()
     terminal_id = int(context["terminal"]) if context.get("terminal") else None
     ends = context.get("ends")
     ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
     agent_id, client_id, version = (int(context[name]) for name in ("agent", "client", "version"))
-    return Caller(agent_id, client_id, version, terminal_id, ends_at, context.get("session"), header)
+    return Caller(agent_id, client_id, version, terminal_id, ends_at, context.get("session"), verify_again)
 
 
 def _body_of(request: Request, limit: int) -> bytes:

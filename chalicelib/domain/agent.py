@@ -1,10 +1,10 @@
 """An agent: the account (POS user) that takes payments on a terminal, and its login."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from chalicelib.domain.kinds import Features
-from chalicelib.domain.secret import Secret
 
 BLOCKED, ACTIVE = 0, 1  # State of a merchant, an agent or a terminal, by the specification
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
@@ -96,8 +96,8 @@ class Caller:
     """The agent that the authorizer let in, the credential version that it read, and its session.
 
     `ends_at` is the end of the credential: of a session without further use, or of a token by its `exp`. `session` is
-    the digest of the session's ID. Both are None for any other credential. `authorization` is the request's header, in
-    case it must be verified again; None after that.
+    the digest of the session's ID. Both are None for any other credential. `verify_again` verifies the request's header
+    as it stands now; None after that.
     """
 
     agent_id: int
@@ -106,4 +106,4 @@ class Caller:
     terminal_id: int | None = None
     ends_at: datetime | None = None
     session: str | None = None
-    authorization: Secret | None = None
+    verify_again: Callable[[], "Caller"] | None = field(default=None, repr=False, compare=False)

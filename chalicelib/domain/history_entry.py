@@ -101,9 +101,38 @@ def folded(text: str) -> str:
 
 def entry_of(transaction: Transaction) -> HistoryEntry:
     """Return the entry of a transaction."""
-    at = transaction.counts_at
+    texts = _texts(transaction)
+    return HistoryEntry(
+        id=transaction.id,
+        at=to_local(transaction.counts_at, transaction.gmt),
+        counter=CounterKey(
+            agent_id=transaction.agent.id,
+            input_type=int(transaction.input_type),
+            reverse_mode=int(transaction.original.mode or 0),
+            digits=transaction.currency.digits,
+            currency=transaction.currency.code,
+            acquirer=transaction.acquirer,
+        ),
+        taken_minor=transaction.amount_minor if transaction.took_money else 0,
+        amount_minor=transaction.amount_minor,
+        receipts=_receipts_of(transaction),
+        client_product_code=transaction.particulars.client_product_code,
+        phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
+        original_id=transaction.original.id,
+        original_agent=transaction.original.agent_id,
+        taxes=transaction.tax_amounts,
+        taxed_again_minor=transaction.taxed_again_minor or 0,
+        discounts_minor=transaction.discounts_minor or 0,
+        lines=_lines(transaction),
+        exact=_exact(transaction, texts),
+        **{name: folded(text) for name, text in texts.items() if text},
+    )
+
+
+def _texts(transaction: Transaction) -> dict[str, str | None]:
+    """Return the texts of an entry with their original case."""
     carried, card = transaction.particulars, transaction.card
-    texts = {
+    return {
         "ext_id": carried.ext_id,
         "invoice": transaction.invoice,
         "original_invoice": transaction.original.invoice,
@@ -116,31 +145,6 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         "terminal": transaction.terminal_name,
         "agent": transaction.agent.name,
     }
-    return HistoryEntry(
-        id=transaction.id,
-        at=to_local(at, transaction.gmt),
-        counter=CounterKey(
-            agent_id=transaction.agent.id,
-            input_type=int(transaction.input_type),
-            reverse_mode=int(transaction.original.mode or 0),
-            digits=transaction.currency.digits,
-            currency=transaction.currency.code,
-            acquirer=transaction.acquirer,
-        ),
-        taken_minor=transaction.amount_minor if transaction.took_money else 0,
-        amount_minor=transaction.amount_minor,
-        receipts=_receipts_of(transaction),
-        client_product_code=carried.client_product_code,
-        phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
-        original_id=transaction.original.id,
-        original_agent=transaction.original.agent_id,
-        taxes=transaction.tax_amounts,
-        taxed_again_minor=transaction.taxed_again_minor or 0,
-        discounts_minor=transaction.discounts_minor or 0,
-        lines=_lines(transaction),
-        exact=_exact(transaction, texts),
-        **{name: folded(text) for name, text in texts.items() if text},
-    )
 
 
 def _lines(transaction: Transaction) -> str | None:

@@ -192,7 +192,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     remaining = remaining_lines(original)
     returned = _returned(order, original, remaining, amount_minor)
     taxes = taxes_given_back(original, remaining, returned.money)
-    again_minor = taxed_again(with_codes(remaining, returned.money), original.tax_amounts)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
         original,
@@ -214,7 +213,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
         original=_original(order, original, agent, amount_minor, _gives_back(original, returned, taxes)),
         tax_amounts=taxes,
-        taxed_again_minor=again_minor or None,
+        taxed_again_minor=taxed_again(with_codes(remaining, returned.money), original.tax_amounts) or None,
         discounts_minor=None,
         tax_invoice=original.is_invoiced if original.tax_amounts else None,
         reversals=Reversals(),

@@ -1,5 +1,6 @@
 """Admission: the check of each request's caller, a strong read, because API Gateway may reuse an old policy."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -8,10 +9,8 @@ from chalicelib.domain import permissions
 from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import authentication
 from chalicelib.store import agents, merchants, sessions, transactions
 from chalicelib.store.table import Key, read, read_all
 
@@ -57,8 +56,8 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
     session = found.pop(0) if caller.session is not None else None
 
-    if caller.authorization is not None and _is_outdated(agent, caller):
-        return admit(_verified_again(caller, caller.authorization), *keys, current_account_id=current_account_id)
+    if caller.verify_again is not None and _is_outdated(agent, caller):
+        return admit(_verified_again(caller, caller.verify_again), *keys, current_account_id=current_account_id)
     if caller.session is not None and (session is None or session.ended):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     _check_agent(agent, caller)
@@ -92,8 +91,8 @@ def _is_outdated(agent: Agent | None, caller: Caller) -> bool:
     return is_over or agent.credential_version != caller.credential_version
 
 
-def _verified_again(caller: Caller, authorization: Secret) -> Caller:
-    verified = authentication.caller_of(authorization.reveal(), outside.now())
+def _verified_again(caller: Caller, verify: Callable[[], Caller]) -> Caller:
+    verified = verify()
     if (verified.agent_id, verified.client_id) != (caller.agent_id, caller.client_id):
         raise ServiceError(ErrorCode.BAD_CREDENTIAL)  # the login now belongs to another agent
     return verified

@@ -31,7 +31,7 @@ from chalicelib.services.caller_check import Admitted, admit, admit_to_transacti
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.message_limits import within_limits
 from chalicelib.services.message_numbers import identify_payment
-from chalicelib.store import linked_cards, price_lists, receipt_numbers, terminals, transactions
+from chalicelib.store import linked_cards, merchants, receipt_numbers, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import retry_with
@@ -122,8 +122,7 @@ def _taxes_in_force(order: PaymentOrder, merchant: Merchant, now: datetime) -> t
     at = payment.sold_at(order, merchant) or max(now, merchant.taxes_changed_at or now)  # clocks differ by seconds
     if not taxes.needs_former(merchant.taxes, merchant.taxes_changed_at, payment.tax_codes(order), at):
         return merchant.taxes
-    stored = read(price_lists.key(merchant.id))
-    return taxes.in_force(merchant.taxes, stored.former if stored else (), at)
+    return taxes.in_force(merchant.taxes, merchants.former_taxes(merchant.id), at)
 
 
 def _take_without_acquirer(

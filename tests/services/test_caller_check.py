@@ -1,12 +1,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
+from chalicelib.authorizer import verified_now
 from chalicelib.domain.agent import NO_CLIENT, Caller, MobileSettings
 from chalicelib.domain.kinds import Features
-from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.services import account_configuration
@@ -84,8 +85,8 @@ def test_after_a_change_of_credentials_the_login_must_still_be_the_callers() -> 
     account, other = an_account(), an_account()
     outdated = replace(_caller(account), credential_version=0)
 
-    assert _refusal(replace(outdated, authorization=Secret(account.basic))) is None
-    assert _refusal(replace(outdated, authorization=Secret(other.basic))) is ErrorCode.BAD_CREDENTIAL
+    assert _refusal(replace(outdated, verify_again=partial(verified_now, account.basic))) is None
+    assert _refusal(replace(outdated, verify_again=partial(verified_now, other.basic))) is ErrorCode.BAD_CREDENTIAL
 
 
 def test_an_agent_that_is_gone_is_refused() -> None:

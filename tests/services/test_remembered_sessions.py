@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
+from chalicelib.authorizer import verified_now
 from chalicelib.domain.agent import Caller, MobileSettings
 from chalicelib.domain.kinds import Features
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import ORDINARY, REMEMBERED, RememberedSession, new_session, remember
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.agents import UpdateAgent
@@ -292,7 +293,7 @@ def test_an_update_ends_all_sessions_and_nothing_else() -> None:
     assert {refusal_of(session, NOW) for session in sessions} == {ErrorCode.SESSION_EXPIRED}
     assert [_refusal(caller) for caller in callers] == [ErrorCode.BAD_CREDENTIAL] * 2
     assert [refusal_of(header, NOW) for header in (till.basic, till.basic_with_key)] == [None, None]
-    assert _refusal(replace(by_key, authorization=Secret(till.basic_with_key))) is None
+    assert _refusal(replace(by_key, verify_again=partial(verified_now, till.basic_with_key))) is None
     assert refusal_of(_sign_in(till), NOW) is None
     assert [one.fields for one in audit.of(f"agent#{till.agent.id}")] == [("sessions",)]
 
