@@ -93,7 +93,7 @@ def message_of(detail: ErrorDetails) -> str:
 
 CALLERS_AND_OUTAGES, NOT_FOUND = (401, 403, 503), 404  # HTTP statuses
 ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
-DECIMAL_TEXTS = {"AmountCashGot"}  # amounts that tills may send as an empty text
+DECIMAL_TEXTS = {"AmountCashGot", "Discount"}  # amounts that tills may send as an empty text
 AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
 ZEROS = AGENTS | {"AmountCashGot", "InputType", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
 POSITIONS = {"Location", "OfflineLocation"}

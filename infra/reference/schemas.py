@@ -36,6 +36,7 @@ AMOUNTS: Mapping[str, Mapping[str, Any]] = {
         "pattern": rf"^(-?0+(\.0+)?|{DECIMAL})?$",
     },
     "Purchase.Price": {"exclusiveMinimum": -(10**15), "exclusiveMaximum": 10**15, "pattern": f"^-?{DECIMAL}$"},
+    "Purchase.Discount": {"minimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^({DECIMAL})?$"},
     "TaxIn.Rate": {"minimum": 0, "maximum": 100, "pattern": f"^{DECIMAL}$"},
     "ItemIn.Price": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "ReportDrawer.Float": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},

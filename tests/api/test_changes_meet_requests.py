@@ -174,6 +174,7 @@ VARYING = re.compile(
     r'|(?<=#)[0-9a-f]{8}(?=")|(?<=[A-Za-z]\.)\d(?=["@])|(?<=")\d+(?=":)|(?<=[0-9a-fM]#)\d+(?=")'  # ends of keys, shards
 )
 VARYING_NAMES = {
+    "counted_as",
     "rrn",
     "stan",
     "approval_code",

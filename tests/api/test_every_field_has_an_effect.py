@@ -92,6 +92,8 @@ def lines_of(endpoint: str, parent: str, name: str) -> dict[str, Evidence]:
     """Expect the line of a purchase in a field of this payment or reversal, and its tags nowhere."""
     fields = [field for field in leaves(REQUESTS[endpoint]) if field.startswith(f"{parent}.AuxDataInput.")]
     places = {"Title": "title", "Price": "price", "Quantity": "quantity", "TaxCode[0]": "tax_codes"}
+    if endpoint == SUBMIT:
+        places["Discount"] = "discount"
     in_record = {f"{parent}.{LINES}.{field}": recorded(name, f"line.{place}") for field, place in places.items()}
     return {**each(fields, nowhere(name)), **in_record}
 

@@ -151,6 +151,8 @@ VALUES: dict[str, Any] = {
     "To": "2026-03-31",
     "Taxes.Code": "VAT15",
     "TaxCode": "VAT15",
+    "TypedTaxCode": "VAT15",
+    "Discount": "0",
     "Rate": 15,
     "Barcode": "6001240100011",
     "Price": "12.30",
