@@ -139,19 +139,31 @@ def _card_of(order: PaymentOrder) -> str:
 def features_off(order: PaymentOrder, agent: Agent, merchant: Merchant) -> list[str]:
     """Return the features that the payment needs and the agent lacks."""
     needed = [KINDS[order.input_type].feature, *(["offline"] if order.offline else [])]
+    needed += [DISCOUNTS] if has_discount(order) else []
     return [one for one in needed if not is_enabled(one, agent.mobile_settings, merchant.mobile_settings)]
 
 
+DISCOUNTS = "discounts"  # the feature
+
+
+def has_discount(order: PaymentOrder) -> bool:
+    """Return whether a line of the payment lowers its sum."""
+    return any(line.price < 0 for line in order.purchases)
+
+
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
-    """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312).
+    """Refuse a payment that this agent may not take (311), or that no acquirer of the stage takes (312).
 
     An offline sale without an acquirer is allowed, because the customer has paid.
     """
     kind = KINDS[order.input_type]
     was_paid = order.offline and not kind.needs_acquirer
-    if not was_paid and kind.feature in features_off(order, agent, merchant):
+    off = [] if was_paid else features_off(order, agent, merchant)
+    if kind.feature in off:
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
+    if DISCOUNTS in off:
+        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Discounts are not enabled for the agent.")
     if kind.needs_acquirer and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)

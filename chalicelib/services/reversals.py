@@ -54,6 +54,7 @@ def reverse(
     card = check_card(order.card, original, input_type=order.input_type)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
         return replay(stored, Repeatable(order, loaded.agent.id, original.currency), now), True
+    permissions.check_returns_enabled(loaded.agent, loaded.merchant)
 
     return _reverse(chosen_id, order, _checked_by_acquirer(card, order, original), original, loaded, now)
 

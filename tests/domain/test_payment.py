@@ -8,14 +8,15 @@ from hypothesis import example, given
 from hypothesis.strategies import integers, none
 
 from chalicelib.domain import payment
+from chalicelib.domain.agent import MobileSettings
 from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history_entry import entry_of
-from chalicelib.domain.kinds import InputType
+from chalicelib.domain.kinds import Features, InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PointOfSale
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Particulars, Purchase, Transaction
-from chalicelib.errors import Check, ServiceError
+from chalicelib.errors import Check, ErrorCode, ServiceError
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import STEADY, a_card, a_linked_card
 from tests.support.transactions import NOW, an_order
@@ -167,6 +168,20 @@ def test_purchases_that_come_to_nothing_are_not_rounded_up(price: str) -> None:
 
 def test_less_than_the_purchases_is_a_prepayment() -> None:
     assert taken(purchases=(Purchase("Coffee", Decimal(25), Decimal(4)),)).amount_minor == 1230
+
+
+@pytest.mark.parametrize("price", [Decimal("-0.01"), Decimal("0.01")])
+def test_only_a_line_below_zero_needs_the_feature_discounts(price: Decimal) -> None:
+    order = an_order(purchases=(Purchase("Coffee", Decimal(20), Decimal(1)), Purchase("Other", price, Decimal(1))))
+    agent = an_agent(mobile_settings=MobileSettings(Features(discounts=False)))
+    payment.check_kind(replace(order, offline=True), agent, a_merchant(), ())
+    if price > 0:
+        payment.check_kind(order, agent, a_merchant(), ())
+        return
+
+    with pytest.raises(ServiceError) as refused:
+        payment.check_kind(order, agent, a_merchant(), ())
+    assert refused.value.error is ErrorCode.KIND_NOT_ENABLED
 
 
 def test_an_offline_payment_keeps_its_time_and_receipt_number() -> None:

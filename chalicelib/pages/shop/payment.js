@@ -150,6 +150,7 @@ function Shown({ payment, reload }) {
       ${attempt && html`<${Unfinished} payment=${payment} attempt=${attempt} hidden=${isReturning} onAgain=${() => setReturning(true)} />`}
       ${
         canReturn(payment) &&
+        session().me.Features?.Returns !== false &&
         !isZero(payment.AmountEff) &&
         !attempt &&
         html`<div class="actions" hidden=${isReturning}>

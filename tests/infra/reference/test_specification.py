@@ -22,6 +22,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         f"{REVERSE}.BasicReverseTran.Description is ours",
         "/api/v1/user/login/session.Remember is ours",
         *(f"Pos.{name} is ours" for name in ("Rights", "Sessions", "TerminalID", "TID")),
+        *(f"MobileSettings.Features.{name} is ours" for name in ("Discounts", "Returns")),
         *(f"Transaction.{name} is ours" for name in ("OfflineReceived", "TaxAmounts")),
     ),
     "a sample has the field, or misses it": (
