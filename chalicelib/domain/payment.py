@@ -330,15 +330,21 @@ def wrong_cash(order: PaymentOrder) -> Findings:
         return ()
     if order.input_type is not InputType.CASH:
         return (Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."),)
-    if got < order.amount:
+    if got < order.amount and not _is_without_cents(got, order.amount):
         return (Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."),)
     return ()
 
 
+def _is_without_cents(got: Decimal, amount: Decimal) -> bool:
+    """Return whether the cash is the amount without its cents. The specification has a whole number there."""
+    return got == int(amount) < amount
+
+
 def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:
-    if order.input_type is not InputType.CASH or order.amount_cash_got is None:
+    got = order.amount_cash_got
+    if order.input_type is not InputType.CASH or got is None or _is_without_cents(got, order.amount):
         return amount_minor if order.input_type is InputType.CASH else None, wrong_cash(order)
-    got_minor, findings = minor("amount_cash_got", order.amount_cash_got, currency)
+    got_minor, findings = minor("amount_cash_got", got, currency)
     return got_minor, findings or wrong_cash(order)
 
 

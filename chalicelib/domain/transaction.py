@@ -362,7 +362,7 @@ class Reversals:
 
 @dataclass(frozen=True)
 class Warned:
-    """A path in the request of an offline sale that was taken all the same, and the code of the warning about it."""
+    """A path in a request that was carried out all the same, and the code of the warning about it."""
 
     path: str
     code: int

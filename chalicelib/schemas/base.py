@@ -466,7 +466,8 @@ def models_of(model: type[Request]) -> Iterator[type[Request]]:
         yield from models_of(child)
 
 
-MAX_KEY = 255  # characters
+KEY_HEADER, MAX_KEY = "idempotency-key", 255  # characters
+JOINT = re.compile(r",\s+")  # between two headers that a proxy has joined
 
 
 class Headers(dict[str, str]):
@@ -474,12 +475,20 @@ class Headers(dict[str, str]):
 
     @property
     def idempotency_key(self) -> str | None:
-        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters."""
-        key = self.get("idempotency-key", "").strip()
-        if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
+        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters.
+
+        Several headers are joined by a comma and a blank, as proxies join them. Equal ones are one.
+        """
+        joined = self.get(KEY_HEADER)
+        if joined is None:
+            return None
+        key, *others = {one.strip() for one in JOINT.split(joined)}
+        if others:
+            raise invalid(Validation("Idempotency-Key", Check.CONTRADICTION, "It is given twice, and differently."))
+        if not 1 <= len(key) <= MAX_KEY or not (key.isascii() and key.isprintable()):
             message = f"1 to {MAX_KEY} printable characters (ASCII) are expected."
             raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
-        return key or None
+        return key
 
 
 class Answer(BaseModel):
@@ -526,9 +535,16 @@ class View(BaseModel):
 
 
 def from_query(model: type[BaseModel], parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return a query string as JSON values: digits become a number where the model expects an int."""
+    """Return a query string as JSON values: digits become a number where the model expects an int.
+
+    A parameter with two different values is a Contradiction.
+    """
     numbers = {field.alias for field in model.model_fields.values() if _is_number(field.annotation)}
-    return {name: int(text) if name in numbers and DIGITS.fullmatch(text) else text for name, text in parameters}
+    query: dict[str, Any] = {}
+    for name, text in parameters:
+        value = int(text) if name in numbers and DIGITS.fullmatch(text) else text
+        query[name] = value if query.get(name, value) == value else Contradiction()
+    return query
 
 
 def merge_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

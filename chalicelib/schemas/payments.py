@@ -552,7 +552,7 @@ def fields_of(transaction: Transaction, view: TransactionView, *, replayed: bool
     return {
         "error_code": code,
         "error_message": message,
-        "validations": _warnings(transaction) if code in RECEIPT_MAY_FOLLOW else None,
+        "validations": _warnings(transaction, view) if code in RECEIPT_MAY_FOLLOW else None,
         "headers": {"Idempotent-Replayed": "true"} if replayed else {},
         "transaction_id": transaction.original.id or transaction.id,
         "emv_online_processing_result": transaction.result.emv_result,
@@ -577,17 +577,25 @@ SOLD_TWICE = (
     "Another sale has the same Invoice and OfflineQueueId. Both are stored: check whether the shop sold it once."
 )
 UNKNOWN_TAX = "The price list has no such tax: it is kept with the payment, and not counted."
-TEXTS: Mapping[int, str] = {
-    Check.FORMAT: UNREADABLE,
-    Check.TWICE: SOLD_TWICE,
-    Check.NOT_IN_DICTIONARY: UNKNOWN_TAX,
-}
 OFFLINE_QUEUE_ID = "BasicTran.OfflineTran.OfflineQueueId"
+REPEATED = (
+    "An equal reversal was made at {time}. This is its answer, and nothing more is given back. To make a second one, "
+    "send an Idempotency-Key."
+)
+REVERSE_TRAN = "BasicReverseTran"
 
 
-def _warnings(transaction: Transaction) -> list[dict[str, Any]] | None:
-    """Return the warnings of an offline sale, and one for each address that gets no receipt."""
-    found = [Validation(one.path, one.code, TEXTS[one.code], WARNING) for one in transaction.warnings]
+def _warnings(transaction: Transaction, view: TransactionView) -> list[dict[str, Any]] | None:
+    """Return the warnings of a transaction, and one for each address that gets no receipt."""
+    texts = {
+        (OFFLINE_QUEUE_ID, Check.TWICE): SOLD_TWICE,
+        (REVERSE_TRAN, Check.TWICE): REPEATED.format(time=view.date),
+    }
+    by_code = {Check.FORMAT: UNREADABLE, Check.NOT_IN_DICTIONARY: UNKNOWN_TAX}
+    found = [
+        Validation(one.path, one.code, texts.get((one.path, one.code)) or by_code[Check(one.code)], WARNING)
+        for one in transaction.warnings
+    ]
     found += not_sent(transaction.receipt.withheld)
     return [one.on_the_wire() for one in found] or None
 

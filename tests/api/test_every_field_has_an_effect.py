@@ -534,7 +534,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     PREPARE: {
         **each(context_of(REQUESTS[PREPARE]), accepted),
         "CurrentAccountID": refused(PREPARE, every(PREPARE), 1, OTHERS),
-        "PrepareFields[0].Name": refused(PREPARE, every(PREPARE), "AmountOfNothing", (400, 202)),
+        "PrepareFields[0].Name": changing(PREPARE, every(PREPARE), "AmountOfNothing", "PreparedFields[1].Value"),
         "PrepareFields[0].Value": changing(PREPARE, every(PREPARE), "3000.00", "PreparedFields[1].Value"),
         "ProductDescCode": refused(PREPARE, every(PREPARE), "Unheard", (404, 567)),
         "ClientProductCode": changing(PREPARE, every(PREPARE), "CAR", "PreparedFields[4].Value"),

@@ -57,6 +57,14 @@ def test_a_cash_payment_is_taken_and_found_by_its_id(stage: str) -> None:
     assert found["Transactions"][0] == shown  # its GMT is the merchant's
 
 
+@pytest.mark.parametrize(("got", "shown"), [(12, "12.30"), ("12", "12.30"), (13, "13"), (0, "12.30")])
+def test_the_cash_of_a_till_that_knows_no_cents_is_the_amount(stage: str, got: Any, shown: str) -> None:
+    paid = post(stage, SUBMIT, a_body(AmountCashGot=got))
+
+    assert paid.error == (200, 0)
+    assert paid.body["Transaction"]["AmountCashGot"] == Decimal(shown)
+
+
 @pytest.mark.parametrize("name", ["OfflineQueueId", "OfflineQueueID"])
 @pytest.mark.parametrize("sent", ["queue/7", "17", 17, -1, 0, 10**15])
 def test_the_tills_identifier_of_an_offline_payment_is_answered_as_sent(stage: str, name: str, sent: str | int) -> None:

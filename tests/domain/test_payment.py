@@ -48,7 +48,7 @@ def test_a_payment_may_name_the_group_of_its_terminal() -> None:
     assert taken(terminal_group={"terminal_group_id": 1, "terminal_group_code": "DEFAULT"}).terminal_id == TERMINAL.id
 
 
-@pytest.mark.parametrize(("received", "minor_units"), [("20", 2000), ("12.30", 1230)])
+@pytest.mark.parametrize(("received", "minor_units"), [("20", 2000), ("12.30", 1230), ("12", 1230), ("12.0", 1230)])
 def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int) -> None:
     assert taken(amount_cash_got=Decimal(received)).amount_cash_got_minor == minor_units
 
@@ -62,6 +62,8 @@ def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int)
         ({"amount": Decimal("1.001")}, ("amount", Check.TOO_MANY_DECIMALS)),
         ({"currency": "USD"}, ("currency", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("12.29")}, ("amount_cash_got", Check.CONTRADICTION)),
+        ({"amount_cash_got": Decimal(11)}, ("amount_cash_got", Check.CONTRADICTION)),
+        ({"amount_cash_got": Decimal(11), "amount": Decimal(12)}, ("amount_cash_got", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("20.001")}, ("amount_cash_got", Check.TOO_MANY_DECIMALS)),
         ({"purchases": (Purchase("Coffee", Decimal("12.20"), Decimal(1)),)}, ("amount", Check.CONTRADICTION)),
         ({"acquirer": "PREPAID"}, ("acquirer", Check.CONTRADICTION)),
@@ -107,8 +109,9 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     assert len(problems(amount=Decimal(0), acquirer="CREDIT", offline=True, offline_paid="?")) == 3
 
 
-def test_cash_received_has_no_place_in_another_kind() -> None:
-    found = problems(input_type=InputType.PREPAID, acquirer="PREPAID", amount_cash_got=Decimal(20))
+@pytest.mark.parametrize("got", [12, 20])
+def test_cash_received_has_no_place_in_another_kind(got: int) -> None:
+    found = problems(input_type=InputType.PREPAID, acquirer="PREPAID", amount_cash_got=Decimal(got))
 
     assert found == [("amount_cash_got", Check.CONTRADICTION)]
 
