@@ -100,6 +100,7 @@ class Check(IntEnum):
     TWICE = 11
     CONTRADICTION = 12
     CAPITALS = 13
+    WITHOUT_EFFECT = 14
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from chalicelib.domain import money
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.answer_size import check_size
+from chalicelib.domain.answer_size import check_size, longest_text
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType, language_of
@@ -177,6 +177,27 @@ def sold_at(order: PaymentOrder, merchant: Merchant) -> datetime | None:
         return instant_of(order.offline_paid, zone_of(order.gmt, merchant.gmt))
     except (ValueError, OverflowError):
         return None
+
+
+def only_its_money(order: PaymentOrder, pos: PointOfSale) -> tuple[PaymentOrder, list[Finding]]:
+    """Return an offline sale without what contradicts its money or its merchant, and the findings about these parts.
+
+    Its money was taken, so only a fault in its money refuses it.
+    """
+    currency, findings = pos.terminal.currency, list[Finding]()
+    if of_goods := wrong_purchases(order, currency, pos.terminal.country_code):
+        findings += [replace(one, field=PURCHASES) if one.field == "amount" else one for one in of_goods]
+        order = replace(order, purchases=())
+    if of_cash := _cash_got(order, currency, 0)[1]:
+        findings += of_cash
+        order = replace(order, amount_cash_got=None)
+    if of_group := check_group(order.terminal_group, pos.merchant, pos.terminal):
+        findings += of_group
+        order = replace(order, terminal_group={})
+    while name := longest_text(order.particulars, order.offline_invoice):
+        findings.append(Finding(name, Check.TOO_LONG, ""))
+        order = replace(order, particulars=replace(order.particulars, **{name: None}))
+    return order, findings
 
 
 def without_acquirer(order: PaymentOrder, pos: PointOfSale, now: datetime) -> Transaction:

@@ -1,5 +1,6 @@
 """Receipts: the receipt that a till shows or prints, and the one that is sent later than its transaction."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -20,6 +21,8 @@ from chalicelib.services.message_limits import within_limits
 from chalicelib.services.pictures import signed_url
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Write, read
+
+PutRequest = Callable[[tuple[str, ...], datetime], Write]
 
 
 def get(transaction_id: str, caller: Caller, now: datetime, lang: str | None = None) -> ReceiptView | None:
@@ -68,18 +71,10 @@ def send_later(
         return _replay(first, named), True
     _check_has_receipt(transaction)
 
-    occasion = new_guid()
-
-    def writes(limited: ReceiptContent, *, is_copy: bool) -> list[Write]:
-        once = [outbox_store.put_request(own, pseudonym(KIND, named), limited.withheld, now)] if own else []
-        messages = receipts_for(replace(transaction, receipt=limited), now, occasion=occasion)
-        told = [replace(one, language=limited.language, is_copy=is_copy or None) for one in messages]
-        original = [outbox_store.put_original(transaction.id, now)] if told and not is_copy else []
-        return [*once, *map(outbox_store.put, told), *original]
-
     def send(*, is_copy: bool) -> ReceiptContent:
-        of_kind = partial(writes, is_copy=is_copy)
-        return within_limits(content, transaction.client_id, caller.agent_id, now, country, writes=of_kind)
+        once = partial(outbox_store.put_request, own, pseudonym(KIND, named)) if own else None
+        writes = partial(_writes, transaction, once, now, is_copy=is_copy)
+        return within_limits(content, transaction.client_id, caller.agent_id, now, country, writes=writes)
 
     language = language_of(body.lang) if body.lang else transaction.receipt.language
     content = ReceiptContent(addresses=wanted, language=language)
@@ -92,6 +87,20 @@ def send_later(
     except AlreadyExistsError:  # an equal request stored it a moment before
         return _replay(own and read(own), named), True
     return sent.withheld, False
+
+
+def _writes(
+    transaction: Transaction, once: PutRequest | None, now: datetime, limited: ReceiptContent, *, is_copy: bool
+) -> list[Write]:
+    """Return the writes of the messages, of their request under its key, and of the mark of the original.
+
+    Only one original can be stored: another one raises OriginalSentError.
+    """
+    request = [once(limited.withheld, now)] if once else []
+    messages = receipts_for(replace(transaction, receipt=limited), now, occasion=new_guid())
+    told = [replace(one, language=limited.language, is_copy=is_copy or None) for one in messages]
+    original = [outbox_store.put_original(transaction.id, now)] if told and not is_copy else []
+    return [*request, *map(outbox_store.put, told), *original]
 
 
 def _check_has_receipt(transaction: Transaction) -> None:

@@ -201,7 +201,7 @@ class Handler(ChaliceRequestHandler):
         super().setup()
         self.lines = _LineReader(getattr(self, "rfile").detach())  # noqa: B009  mypy knows no type of it
         self.rfile: Any = self.lines
-        self.local_gateway = Gateway(self.server.app, Config.create(), self.client_address[0], self.server.during)
+        self.local_gateway: Any = Gateway(self.server.app, Config.create(), self.client_address[0], self.server.during)
 
     def __getattr__(self, name: str) -> Any:
         """Return one handler for every method: http.server looks for `do_` and its name."""

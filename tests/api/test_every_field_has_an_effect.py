@@ -197,6 +197,11 @@ TAKINGS, DRAWER = "/api/v1/report/takings", "/api/v1/report/drawer"
 OTHERS = (403, 152)
 
 
+def made_online(run: Run) -> dict[str, Any]:
+    """Return the cash payment as one that is made online, where every fault refuses it."""
+    return changed(run.made["cash"].sent, "BasicTran.OfflineTran.OfflineMode", value=False)
+
+
 def every(endpoint: str) -> Callable[[Run], dict[str, Any]]:
     """Return the body of an endpoint with every field."""
     return lambda run: complete_requests.EVERYTHING[endpoint](run.ids)
@@ -231,15 +236,15 @@ OF_A_PAYMENT: dict[str, Evidence] = {
     "BasicTran.ExtTransData": shown("cash", "Transaction.ExtTranData"),
     "BasicTran.ID": shown("cash", "Transaction.ID"),
     **lines_of(SUBMIT, "BasicTran", "cash"),
-    "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, BY_CASH, "0.01", (400, 202)),
-    "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, BY_CASH, "0.5", (400, 202)),
+    "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, made_online, "0.01", (400, 202)),
+    "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, made_online, "0.5", (400, 202)),
     **each([field for field in leaves(REQUESTS[SUBMIT]) if field.startswith("BasicTran.CPFData.")], nowhere("cash")),
     **{
         f"{parent}{name}": evidence
         for parent in ("", "BasicTran.")
         for name, evidence in {
-            "TerminalGroupID": refused(SUBMIT, BY_CASH, 10**9, (400, 202), (404, 569)),
-            "TerminalGroupCode": refused(SUBMIT, BY_CASH, "NOPE", (400, 202), (404, 569)),
+            "TerminalGroupID": refused(SUBMIT, made_online, 10**9, (400, 202), (404, 569)),
+            "TerminalGroupCode": refused(SUBMIT, made_online, "NOPE", (400, 202), (404, 569)),
             "SkipFiscalization": nowhere("cash"),
             "FiscalRouteProfileCode": nowhere("cash"),
         }.items()

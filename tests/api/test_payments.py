@@ -81,11 +81,14 @@ def test_the_tills_identifier_of_an_offline_payment_is_answered_as_sent(stage: s
 
 
 @pytest.mark.parametrize(("sent", "code"), [(True, 2), (1.5, 2), ({}, 2), (["Q"], 2), (10**15 + 1, 2), ("x" * 513, 4)])
-def test_a_tills_identifier_that_is_no_text_and_no_whole_number_is_refused(stage: str, sent: Any, code: int) -> None:
-    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "OfflineQueueId": sent}))
+def test_a_tills_identifier_that_is_no_text_and_no_whole_number_is_wrong(stage: str, sent: Any, code: int) -> None:
+    online, offline = (
+        post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": mode, "OfflineQueueId": sent})) for mode in (False, True)
+    )
 
-    assert reply.error == (400, 202)
-    assert reply.findings == [("BasicTran.OfflineTran.OfflineQueueId", code)]
+    assert (online.error, offline.error) == ((400, 202), (200, 0))
+    assert online.findings == offline.findings == [("BasicTran.OfflineTran.OfflineQueueId", code)]
+    assert offline.body["Transaction"]["OfflineQueueId"] is None
 
 
 LAMBDA_BYTES = 6_291_556  # of an answer, which is JSON text in JSON
@@ -130,11 +133,14 @@ def test_texts_that_make_a_page_too_long_are_refused(stage: str) -> None:
     ],
     ids=ascii,
 )
-def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent: str) -> None:
+def test_an_offline_payment_with_a_number_of_the_services_form_gets_the_next_one(stage: str, sent: str) -> None:
     reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
 
-    assert reply.error == (400, 202)
+    assert reply.error == (200, 0)
     assert reply.findings == [("BasicTran.OfflineTran.Invoice", 3)]
+    assert reply.body["Validations"][0]["Type"] == 2
+    shown = reply.body["Transaction"]
+    assert shown["Invoice"].startswith(f"{shown['Date'][2:10].replace('-', '')}.{shown['PosID']}.")
 
 
 @pytest.mark.parametrize("sent", ["A-1", "260314-3-1", "Nr. 7/é", "260314.3", "260314é3é1"])

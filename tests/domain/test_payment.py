@@ -301,3 +301,33 @@ def test_the_deadline_is_the_next_midnight_of_the_merchant(seconds: int, gmt: in
 
     assert timedelta() < deadline - at <= timedelta(days=1)
     assert (local.hour, local.minute, local.second, local.microsecond) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "left_out", "kept"),
+    [
+        ({"amount_cash_got": Decimal(11)}, [("amount_cash_got", Check.CONTRADICTION)], {"amount_cash_got": None}),
+        ({"amount_cash_got": Decimal("20.001")}, [("amount_cash_got", Check.TOO_MANY_DECIMALS)], {}),
+        ({"amount_cash_got": Decimal(20)}, [], {"amount_cash_got": Decimal(20)}),
+        (
+            {"purchases": (Purchase("Coffee", Decimal(12), Decimal(1)),)},
+            [(payment.PURCHASES, Check.CONTRADICTION)],
+            {"purchases": ()},
+        ),
+        ({"terminal_group": {"terminal_group_id": 99}}, [("terminal_group_id", 569)], {"terminal_group": {}}),
+        (
+            {"particulars": Particulars(description="\x01" * 1024, ext_tran_data=f'"{chr(92) * 8188}"')},
+            [("ext_tran_data", Check.TOO_LONG)],
+            {"particulars": Particulars(description="\x01" * 1024)},
+        ),
+    ],
+)
+def test_an_offline_sale_is_taken_without_what_contradicts_it(
+    changes: dict[str, Any], left_out: list[tuple[str, int]], kept: dict[str, Any]
+) -> None:
+    till = PointOfSale(AGENT, MERCHANT, TERMINAL)
+    order, findings = payment.only_its_money(an_order(offline=True, **changes), till)
+
+    assert [(one.field, one.code) for one in findings] == left_out
+    assert {name: getattr(order, name) for name in kept} == kept
+    assert payment.without_acquirer(order, till, NOW).amount_minor == 1230
