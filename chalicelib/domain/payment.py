@@ -148,7 +148,7 @@ DISCOUNTS = "discounts"  # the feature
 
 def has_discount(order: PaymentOrder) -> bool:
     """Return whether a line of the payment lowers its sum."""
-    return any(line.price < 0 for line in order.purchases)
+    return any(line.price < 0 or line.discount for line in order.purchases)
 
 
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
