@@ -92,7 +92,8 @@ class Features:
         default=True,
     )
     discounts: bool | None = _feature(
-        "The agent may sell with lines below zero. Without it such a payment gets 311, unless it is an offline sale.",
+        "The agent may sell with a line's Discount or a line below zero. Without it such a payment gets 311, unless "
+        "it is an offline sale.",
         ("Gives discounts", "Gee afslag"),
         default=True,
     )

@@ -173,12 +173,18 @@ def test_less_than_the_purchases_is_a_prepayment() -> None:
     assert taken(purchases=(Purchase("Coffee", Decimal(25), Decimal(4)),)).amount_minor == 1230
 
 
-@pytest.mark.parametrize("price", [Decimal("-0.01"), Decimal("0.01")])
-def test_only_a_line_below_zero_needs_the_feature_discounts(price: Decimal) -> None:
-    order = an_order(purchases=(Purchase("Coffee", Decimal(20), Decimal(1)), Purchase("Other", price, Decimal(1))))
+@pytest.mark.parametrize(
+    ("price", "discount", "is_discount"),
+    [("-0.01", None, True), ("0.01", None, False), ("1", "0.01", True), ("1", "0", False)],
+)
+def test_only_a_discount_or_a_line_below_zero_needs_the_feature_discounts(
+    price: str, discount: str | None, *, is_discount: bool
+) -> None:
+    other = Purchase("Other", Decimal(price), Decimal(1), discount=None if discount is None else Decimal(discount))
+    order = an_order(purchases=(Purchase("Coffee", Decimal(20), Decimal(1)), other))
     agent = an_agent(mobile_settings=MobileSettings(Features(discounts=False)))
     payment.check_kind(replace(order, offline=True), agent, a_merchant(), ())
-    if price > 0:
+    if not is_discount:
         payment.check_kind(order, agent, a_merchant(), ())
         return
 
@@ -312,6 +318,11 @@ def test_the_deadline_is_the_next_midnight_of_the_merchant(seconds: int, gmt: in
         (
             {"purchases": (Purchase("Coffee", Decimal(12), Decimal(1)),)},
             [(payment.PURCHASES, Check.CONTRADICTION)],
+            {"purchases": ()},
+        ),
+        (
+            {"purchases": (Purchase("Coffee", Decimal(20), Decimal(1), discount=Decimal(21)),)},
+            [(f"{payment.PURCHASES}[0].discount", Check.OUT_OF_RANGE)],
             {"purchases": ()},
         ),
         ({"terminal_group": {"terminal_group_id": 99}}, [("terminal_group_id", 569)], {"terminal_group": {}}),
