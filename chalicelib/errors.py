@@ -42,7 +42,7 @@ class ErrorCode(Enum):
     TID_TAKEN = (308, 409, "The merchant has a terminal of this name already.")
     ORIGINAL_UNFINISHED = (309, 409, "The original payment is not finished.")
     OUTCOME_UNKNOWN = (310, 200, "The outcome is not known yet: ask for the status.")
-    KIND_NOT_ENABLED = (311, 403, "This kind of payment is not enabled for the agent.")
+    KIND_NOT_ENABLED = (311, 403, "This kind of payment, or returns, or discounts are not enabled for the agent.")
     KIND_NOT_SUPPORTED = (312, 400, "This kind of operation is not supported.")
     PRICE_LIST_CHANGED = (314, 409, "The price list was changed meanwhile: load it again.")
     NO_USABLE_TERMINAL = (315, 409, "The agent has no terminal that may take payments.")
@@ -100,6 +100,7 @@ class Check(IntEnum):
     TWICE = 11
     CONTRADICTION = 12
     CAPITALS = 13
+    WITHOUT_EFFECT = 14
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, cast, get_type_hints
 
-from chalice.app import Chalice, Request, Response
+from chalice.app import Chalice, MultiDict, Request, Response
 from pydantic import BaseModel
 
 from chalicelib import exact_json
@@ -20,7 +20,15 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
 from chalicelib.errors import ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
-from chalicelib.schemas.base import Answer, Headers, from_query, merge_inputs, request_or_part, spelling_sent
+from chalicelib.schemas.base import (
+    KEY_HEADER,
+    Answer,
+    Headers,
+    from_query,
+    merge_inputs,
+    request_or_part,
+    spelling_sent,
+)
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
@@ -256,7 +264,7 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], s
         elif hint is Caller:
             arguments[name] = caller
         elif hint is Headers:
-            arguments[name] = Headers(request.headers)
+            arguments[name] = _headers_of(request)
         elif hint is RequestPath:
             arguments[name] = RequestPath(request.context["path"])
         elif hint is Source:
@@ -274,8 +282,16 @@ def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any
     if request.method != "GET":
         is_optional = not any(field.is_required() for field in model.model_fields.values())
         return {} if is_optional and not request.raw_body else exact_json.parse(_body_of(request, limit))
-    query = from_query(model, request.query_params.items() if request.query_params else ())
+    values = request.query_params or MultiDict({})
+    query = from_query(model, ((name, value) for name in values for value in values.getlist(name)))
     return merge_inputs(query, exact_json.parse(_body_of(request, limit))) if request.raw_body else query
+
+
+def _headers_of(request: Request) -> Headers:
+    """Return the headers, with all keys of the request: API Gateway has only the last one of a name in `headers`."""
+    several = request.to_original_event().get("multiValueHeaders") or {}
+    keys = [value for name, values in several.items() if name.lower() == KEY_HEADER for value in values]
+    return Headers({**request.headers, KEY_HEADER: ", ".join(keys)} if keys else request.headers)
 
 
 def _snake(name: str) -> str:

@@ -5,12 +5,13 @@ An answer of Lambda has at most 6 MB. It is a JSON text in a JSON text, so quote
 
 from json import dumps
 
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import Particulars, Transaction
 from chalicelib.errors import Check, Finding, invalid
 
 MOST_SHOWN = 40_000  # bytes of a transaction in an answer, so that a page of a hundred has 4 MB
 FRAME = 10_000  # of these, at most: amounts, times, names, addresses of the receipt, two signed addresses
 MOST_TEXTS = MOST_SHOWN - FRAME
+TAX_NAMES = 5_000  # of these, at most: the names of twenty taxes
 LONGEST = 6  # bytes of a character, as in \u0001
 OF_LAMBDA = 2 / 3  # Lambda takes 60 KB of each transaction of a page
 
@@ -35,6 +36,15 @@ def check_size(transaction: Transaction, original: Transaction | None = None) ->
     raise invalid(Finding(longest, Check.TOO_LONG, message))
 
 
+def longest_text(carried: Particulars, invoice: str | None) -> str | None:
+    """Return the name of the text to leave out of a payment whose texts are too long together; None if they fit."""
+    texts = _texts_of(carried, invoice or "")
+    if sum(map(_size_of, texts)) <= MOST_TEXTS - TAX_NAMES:
+        return None
+    own = {"description": (carried.description or "") * 3, "ext_tran_data": carried.ext_tran_data or ""}
+    return max(own, key=lambda name: _size_of(own[name]))
+
+
 def shortened(text: str | None, most: int) -> str | None:
     """Return a text cut to at most so many bytes in an answer."""
     while text and (size := _size_of(text)) > most:
@@ -55,11 +65,15 @@ def _size_of(text: str) -> int:
 
 def _texts(transaction: Transaction) -> list[str]:
     """Return the long texts of a transaction, as often as an answer shows them. A reversal inherits its payment's."""
-    carried = transaction.particulars
+    texts = _texts_of(transaction.particulars, transaction.invoice)
+    more = (transaction.original.invoice, *(tax.name for tax in transaction.tax_amounts))
+    return [*texts, *(text for text in more if text)]  # a reversal shows its payment's invoice once more
+
+
+def _texts_of(carried: Particulars, invoice: str) -> list[str]:
     shown = (
         *([carried.description] * 3),
         *(carried.ext_tran_data, carried.ext_id, carried.client_product_code, str(carried.offline_queue_id or "")),
-        *(transaction.invoice, transaction.invoice, transaction.original.invoice),  # a reversal shows it once more
-        *(tax.name for tax in transaction.tax_amounts),
+        *(invoice, invoice),
     )
     return [text for text in shown if text]

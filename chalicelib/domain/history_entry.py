@@ -6,7 +6,7 @@ Counters have a number for each day of a month and for each hour of a day, by ag
 import json
 from base64 import b32encode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from hashlib import sha256
@@ -61,6 +61,7 @@ class HistoryEntry:
     taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
     discounts_minor: int = 0  # off the lines of a payment
     lines: str | None = None  # what was sold or given back: 2 x Coffee 76.00
+    received: datetime | None = None  # in the merchant's zone: when an offline sale was recorded, if it was not at `at`
     exact: Mapping[str, str] = field(default_factory=dict)  # exported texts that case-folding changes
 
     @property
@@ -73,6 +74,18 @@ class HistoryEntry:
     def moved_taxes(self) -> tuple[TaxAmount, ...]:
         """Return the taxes in the moved money."""
         return self.taxes if self.moved_minor else ()
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether it is an offline sale that was recorded after its day."""
+        return self.received is not None and self.received.date() > self.at.date()
+
+    @property
+    def as_received(self) -> "HistoryEntry":
+        """Return the entry of a late sale as it stands among those of the day of its recording."""
+        if self.received is None:
+            return self
+        return replace(self, at=self.received, exact={**self.exact, "date": self.at.isoformat(timespec="milliseconds")})
 
     def text(self, name: str) -> str:
         """Return a text of the entry with its original case; empty without one."""
@@ -124,6 +137,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         taxed_again_minor=transaction.taxed_again_minor or 0,
         discounts_minor=transaction.discounts_minor or 0,
         lines=_lines(transaction),
+        received=transaction.received_at and to_local(transaction.received_at, transaction.gmt),
         exact=_exact(transaction, texts),
         **{name: folded(text) for name, text in texts.items() if text},
     )

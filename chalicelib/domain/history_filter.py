@@ -68,6 +68,7 @@ class HistoryFilter:
     original_invoice: str | None = None
     rrn: str | None = None
     client_product_code: str | None = None  # exactly as the till sent it
+    late: bool = False  # late sales only, under the day of their recording
 
     @property
     def by_text(self) -> bool:

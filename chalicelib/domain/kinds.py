@@ -86,6 +86,17 @@ class Features:
     accept_prepaid: bool | None = _feature("Prepaid payments are enabled.")
     accept_credit: bool | None = _feature("Payments on account are enabled.")
     accept_outer_card: bool | None = _feature("Payments taken on another card terminal may be recorded.")
+    returns: bool | None = _feature(
+        "The agent may reverse payments. Without it payment/reverse and payment/reversecnp answer 311.",
+        ("Gives money back", "Gee geld terug"),
+        default=True,
+    )
+    discounts: bool | None = _feature(
+        "The agent may sell with a line's Discount or a line below zero. Without it such a payment gets 311, unless "
+        "it is an offline sale.",
+        ("Gives discounts", "Gee afslag"),
+        default=True,
+    )
     show_inventory: bool | None = _feature("For the client: the inventory is shown.")
     regular_payments: bool | None = _feature(
         "For the client: regular payments are enabled in the application. The service has none."

@@ -17,6 +17,7 @@ RETRIES = 3  # when the request has no number
 HELD_FOR = timedelta(seconds=60)  # for the stream, or by the sender: longer than sending may take
 STREAMS_TURN = timedelta(seconds=30)  # within the hold: the sweep sends the messages of later records
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 4, 16, 64, 256, 360))  # the last one repeats
+COPIES_AFTER = timedelta(minutes=10)  # of the record of a transaction: each receipt of it is then a copy
 KEPT_FOR = timedelta(days=30)  # sent and abandoned entries can be looked up; then the table's TTL deletes them
 
 
@@ -45,6 +46,7 @@ class Outbox:
     logo_key: str | None = None  # the name of the HTML's picture in object storage
     transaction_id: str | None = None
     language: str | None = None  # of a receipt sent later; None: its transaction's
+    is_copy: bool | None = None  # True: of a receipt that was sent before, or of an old transaction
     attempts: int = 0
     retries: int = RETRIES
     due_at: datetime | None = None
@@ -85,6 +87,11 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
         for channel, to in ((EMAIL, wanted.emails), (SMS, wanted.phones))
         if to
     ]
+
+
+def is_old(transaction: Transaction, now: datetime) -> bool:
+    """Return whether each receipt of a transaction is a copy now, because of its age."""
+    return now > transaction.created_at + COPIES_AFTER
 
 
 def held_for_stream(entry: Outbox) -> Outbox:

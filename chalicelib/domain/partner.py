@@ -9,11 +9,14 @@ from chalicelib.domain.secret import Secret
 
 @dataclass(frozen=True)
 class PartnerRequest:
-    """A request to a partner: a product, and the names and values of the fields that the till filled in."""
+    """A request to a partner: a product, and the names and values of its fields.
+
+    The partner fills in a value that is None.
+    """
 
     product: str
     client_product_code: str | None
-    fields: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 from chalicelib.domain import money
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.answer_size import check_size
+from chalicelib.domain.answer_size import check_size, longest_text
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.kinds import KINDS, NOT_SUPPORTED, OWN_ACQUIRERS, InputType, language_of
@@ -139,19 +139,31 @@ def _card_of(order: PaymentOrder) -> str:
 def features_off(order: PaymentOrder, agent: Agent, merchant: Merchant) -> list[str]:
     """Return the features that the payment needs and the agent lacks."""
     needed = [KINDS[order.input_type].feature, *(["offline"] if order.offline else [])]
+    needed += [DISCOUNTS] if has_discount(order) else []
     return [one for one in needed if not is_enabled(one, agent.mobile_settings, merchant.mobile_settings)]
 
 
+DISCOUNTS = "discounts"  # the feature
+
+
+def has_discount(order: PaymentOrder) -> bool:
+    """Return whether a line of the payment lowers its sum."""
+    return any(line.price < 0 or line.discount for line in order.purchases)
+
+
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
-    """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312).
+    """Refuse a payment that this agent may not take (311), or that no acquirer of the stage takes (312).
 
     An offline sale without an acquirer is allowed, because the customer has paid.
     """
     kind = KINDS[order.input_type]
     was_paid = order.offline and not kind.needs_acquirer
-    if not was_paid and kind.feature in features_off(order, agent, merchant):
+    off = [] if was_paid else features_off(order, agent, merchant)
+    if kind.feature in off:
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
+    if DISCOUNTS in off:
+        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Discounts are not enabled for the agent.")
     if kind.needs_acquirer and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
@@ -165,6 +177,27 @@ def sold_at(order: PaymentOrder, merchant: Merchant) -> datetime | None:
         return instant_of(order.offline_paid, zone_of(order.gmt, merchant.gmt))
     except (ValueError, OverflowError):
         return None
+
+
+def only_its_money(order: PaymentOrder, pos: PointOfSale) -> tuple[PaymentOrder, list[Finding]]:
+    """Return an offline sale without what contradicts its money or its merchant, and the findings about these parts.
+
+    Its money was taken, so only a fault in its money refuses it.
+    """
+    currency, findings = pos.terminal.currency, list[Finding]()
+    if of_goods := wrong_purchases(order, currency, pos.terminal.country_code):
+        findings += [replace(one, field=PURCHASES) if one.field == "amount" else one for one in of_goods]
+        order = replace(order, purchases=())
+    if of_cash := _cash_got(order, currency, 0)[1]:
+        findings += of_cash
+        order = replace(order, amount_cash_got=None)
+    if of_group := check_group(order.terminal_group, pos.merchant, pos.terminal):
+        findings += of_group
+        order = replace(order, terminal_group={})
+    while name := longest_text(order.particulars, order.offline_invoice):
+        findings.append(Finding(name, Check.TOO_LONG, ""))
+        order = replace(order, particulars=replace(order.particulars, **{name: None}))
+    return order, findings
 
 
 def without_acquirer(order: PaymentOrder, pos: PointOfSale, now: datetime) -> Transaction:
@@ -318,15 +351,21 @@ def wrong_cash(order: PaymentOrder) -> Findings:
         return ()
     if order.input_type is not InputType.CASH:
         return (Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."),)
-    if got < order.amount:
+    if got < order.amount and not _is_without_cents(got, order.amount):
         return (Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."),)
     return ()
 
 
+def _is_without_cents(got: Decimal, amount: Decimal) -> bool:
+    """Return whether the cash is the amount without its cents. The specification has a whole number there."""
+    return got == int(amount) < amount
+
+
 def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:
-    if order.input_type is not InputType.CASH or order.amount_cash_got is None:
+    got = order.amount_cash_got
+    if order.input_type is not InputType.CASH or got is None or _is_without_cents(got, order.amount):
         return amount_minor if order.input_type is InputType.CASH else None, wrong_cash(order)
-    got_minor, findings = minor("amount_cash_got", order.amount_cash_got, currency)
+    got_minor, findings = minor("amount_cash_got", got, currency)
     return got_minor, findings or wrong_cash(order)
 
 

@@ -112,6 +112,12 @@ def check_can_reverse(agent: Agent, client_id: int, agent_id: int) -> None:
     _check_allowed(_can_reverse(agent, agent_id))
 
 
+def check_returns_enabled(agent: Agent, merchant: Merchant | None) -> None:
+    """Refuse a reversal by an agent whose feature Returns is off."""
+    if not is_enabled("returns", agent.mobile_settings, merchant.mobile_settings if merchant else None):
+        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Returns are not enabled for the agent.")
+
+
 def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse to list the linked cards of `agent_id`, except to itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)

@@ -280,11 +280,12 @@ def _one_writing(time: str, order: ReversalOrder, original: Transaction) -> str:
         return time
 
 
-def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction, agent_id: int, now: datetime) -> bool:
+def is_repeated(order: ReversalOrder, latest: Transaction, agent_id: int, now: datetime) -> bool:
     """Return whether a request without a key repeats the payment's latest reversal, which is then its answer.
 
     A lost answer is far likelier than a second equal reversal within two minutes, or while the first is undecided. A
-    failed reversal gave nothing back, so its repeat is a new attempt.
+    failed reversal gave nothing back, so its repeat is a new attempt. Equal lines are an equal request, whether or not
+    it names their amount. A request for all that remains repeats no reversal that left something.
     """
     if latest.phase in FAILED or latest.agent.id != agent_id:
         return False
@@ -295,15 +296,15 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         or order.currency not in (None, latest.currency.code)
         or order.input_type not in (None, *reversal_types(latest.input_type))
         or order.acquirer not in (None, latest.acquirer)
+        or bool(order.purchases) is not bool(latest.receipt.purchases)
         or not may_be_same(order.purchases, latest.receipt.purchases)
     )
-    if is_other:
+    if is_other or order.purchases:
+        return not is_other
+    asks_for_rest = order.amount is None or order.partial is False
+    if asks_for_rest and not latest.original.took_rest:
         return False
-    if order.amount is None and not order.purchases:
-        return original.remaining_minor == 0
-    if order.purchases and latest.receipt.purchases:
-        return True
-    return order.amount == from_minor(latest.amount_minor, latest.currency)
+    return order.amount in (None, from_minor(latest.amount_minor, latest.currency))
 
 
 def _original(

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 from chalicelib.domain.answer_size import bytes_in_answer
-from chalicelib.domain.history_entry import CounterKey
+from chalicelib.domain.history_entry import CounterKey, HistoryEntry
 from chalicelib.domain.taxes import TaxAmount
 from chalicelib.errors import ErrorCode, ServiceError
 
@@ -71,11 +71,34 @@ class TaxTaking:
 
 
 @dataclass(frozen=True)
+class LateTaking:
+    """The late sales of an agent in a currency: their number and their money."""
+
+    agent_id: int
+    currency: str
+    payments: int
+    amount: Decimal
+
+
+@dataclass(frozen=True)
 class Takings:
-    """The takings of a period, and the taxes in them."""
+    """The takings of a period, the taxes in them, and the late sales that were recorded in it."""
 
     rows: Sequence[Taking]
     taxes: Sequence[TaxTaking]
+    late: Sequence[LateTaking] = ()
+
+
+def late_of(entries: Iterable[HistoryEntry]) -> list[LateTaking]:
+    """Return one row for each agent and currency that has late sales."""
+    counts, money = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
+    digits: dict[str, int] = {}
+    for one in entries:
+        row = one.counter.agent_id, one.counter.currency
+        counts[row] += 1
+        money[row] += one.taken_minor
+        digits[one.counter.currency] = one.counter.digits
+    return [LateTaking(*row, counts[row], Decimal(money[row]).scaleb(-digits[row[1]])) for row in sorted(counts)]
 
 
 Row = tuple[date, int, int, int, str, str, int]  # the row's key, in the order of rows, and its decimals

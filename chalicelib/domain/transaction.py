@@ -14,7 +14,7 @@ from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import StrEnum
 
-from chalicelib.domain.business_days import ZONE
+from chalicelib.domain.business_days import ZONE, business_day
 from chalicelib.domain.kinds import ENGLISH, InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
@@ -362,7 +362,7 @@ class Reversals:
 
 @dataclass(frozen=True)
 class Warned:
-    """A path in the request of an offline sale that was taken all the same, and the code of the warning about it."""
+    """A path in a request that was carried out all the same, and the code of the warning about it."""
 
     path: str
     code: int
@@ -453,6 +453,18 @@ class Transaction:
     def counts_at(self) -> datetime:
         """Return the time at which it counts: an offline payment's Date, but never a time in the future."""
         return min(self.date or self.created_at, self.created_at)
+
+    @property
+    def received_at(self) -> datetime | None:
+        """Return the time at which an offline sale was recorded; None where its Date is that time."""
+        return None if self.date in (None, self.created_at) else self.created_at
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether it is an offline sale that was recorded after the merchant's day of its Date."""
+        return self.received_at is not None and business_day(self.created_at, self.gmt) > business_day(
+            self.counts_at, self.gmt
+        )
 
     @property
     def remaining_minor(self) -> int:

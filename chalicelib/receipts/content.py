@@ -65,6 +65,7 @@ class Receipt:
     language: str
     subject: str  # the e-mail's subject
     title: str
+    copy: str | None  # the word for a copy, below the title
     merchant: str
     logo_key: str | None  # the name of the merchant's picture in object storage
     letterhead: tuple[str, ...]
@@ -76,13 +77,13 @@ class Receipt:
     notes: tuple[str, ...]
 
 
-def receipt_of(transaction: Transaction) -> Receipt:
+def receipt_of(transaction: Transaction, *, is_copy: bool = False) -> Receipt:
     """Return the receipt of a transaction in its language, with times in the merchant's zone."""
     with localcontext(prec=PRECISION):
-        return _receipt(transaction, words_of(transaction.receipt.language))
+        return _receipt(transaction, words_of(transaction.receipt.language), is_copy=is_copy)
 
 
-def _receipt(transaction: Transaction, words: Words) -> Receipt:
+def _receipt(transaction: Transaction, words: Words, *, is_copy: bool) -> Receipt:
     merchant = transaction.merchant
     title = words[f"{document_of(transaction)}_title"]
     name = one_line(merchant.name)
@@ -97,6 +98,7 @@ def _receipt(transaction: Transaction, words: Words) -> Receipt:
         language=transaction.receipt.language,
         subject=words["subject"].format(title=title, merchant=name, amount=totals[0][1]),
         title=title if transaction.is_invoiced else title.upper(),  # an invoice has the words of the law
+        copy=words["copy"] if is_copy else None,
         merchant=name,
         logo_key=merchant.logo_key,
         letterhead=_each_on_one_line(merchant.address, merchant.phone, tax_id),

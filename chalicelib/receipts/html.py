@@ -56,7 +56,7 @@ def as_html(receipt: Receipt, logo: str | None = None) -> str:
         f'<tr><td style="{LOGO_ROW}"><img src="{escape(logo)}" alt="" style="{LOGO}"></td></tr>' if logo else "",
         _whole(receipt.merchant, NAME),
         *(_whole(line, FAINT) for line in receipt.letterhead),
-        _whole(receipt.title, TITLE),
+        *(_whole(line, TITLE) for line in (receipt.title, receipt.copy) if line),
         *(_pair(fact, FINE) for fact in receipt.facts),
         RULE if receipt.lines else "",
         *(_line(line) for line in receipt.lines),

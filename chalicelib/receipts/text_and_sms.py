@@ -14,7 +14,7 @@ def as_text(receipt: Receipt) -> str:
     rule = "-" * WIDTH
     blocks = [
         [_centred(line) for text in heading for line in _wrapped(text)],
-        ["", _centred(receipt.title), ""],
+        ["", *(_centred(line) for line in (receipt.title, receipt.copy) if line), ""],
         _lines(receipt.facts),
         [rule] if receipt.lines else [],
         [
@@ -87,7 +87,7 @@ PLAIN_LENGTH, OTHER_LENGTH = 160, 2 * 67
 SHORTEST_NAME = 10  # the merchant's name keeps at least so many letters
 
 
-def as_sms(transaction: Transaction) -> str:
+def as_sms(transaction: Transaction, *, is_copy: bool = False) -> str:
     """Return the receipt in one SMS, or two if its letters require it. The merchant's name is shortened first."""
     words = words_of(transaction.receipt.language)
     last4 = transaction.card.last4 if transaction.card else None
@@ -98,13 +98,14 @@ def as_sms(transaction: Transaction) -> str:
         time=time_of(transaction, words),
         number=one_line(transaction.invoice),
     )
+    heading = f"{words['copy']}: " if is_copy else ""
     name = one_line(transaction.merchant.name)
-    while not _fits(name + facts):
+    while not _fits(heading + name + facts):
         if len(name) > SHORTEST_NAME:
             name = without_last(name)
         else:
             facts = without_last(facts)
-    return _with_taxes(name + facts, transaction, words)
+    return _with_taxes(heading + name + facts, transaction, words)
 
 
 def _with_taxes(text: str, transaction: Transaction, words: Words) -> str:

@@ -9,7 +9,7 @@ from chalicelib.services import receipts
 
 def get(tran_id: str, body: ReceiptQuery, caller: Caller) -> ReceiptAnswer:
     """Return the customer's receipt of one transaction."""
-    return ReceiptAnswer(receipt=receipts.get(tran_id, caller, body.lang))
+    return ReceiptAnswer(receipt=receipts.get(tran_id, caller, outside.now(), body.lang))
 
 
 def send(tran_id: str, body: SendReceipt, caller: Caller, headers: Headers) -> SendReceiptAnswer:

@@ -289,6 +289,7 @@ class Request(BaseModel):
     ZEROS: ClassVar[frozenset[str]] = frozenset()  # further fields in which tills send 0 as a placeholder
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {}  # refusal of a reference or a name: its path in the request
+    IS_PART: ClassVar[bool] = False  # a model with some fields of another one
     JUDGED: ClassVar[Sequence[str] | None] = None  # fields that a service gets in spite of faults; None: refuse at once
     faults: ClassVar[ServiceError | None] = None  # of the request of which this is the readable part
 
@@ -418,7 +419,8 @@ def part_of(model: type[Request], needed: tuple[str, ...]) -> type[Request]:
     for path in needed:
         name, _, rest = path.partition(".")
         inner[name] += [rest] if rest else []
-    fields: dict[str, Any] = {"RULES": (ClassVar[Sequence[Rule]], ())}  # of the whole model, which reads the part
+    # The rules are those of the whole model, which reads the part.
+    fields: dict[str, Any] = {"RULES": (ClassVar[Sequence[Rule]], ()), "IS_PART": (ClassVar[bool], True)}
     for name, field in model.model_fields.items():
         if name not in inner:
             default = None if field.is_required() else field.get_default(call_default_factory=True)
@@ -446,7 +448,7 @@ def spelling_sent(path: str, sent: Any) -> str:
     for part in path.split("."):
         name, *indexes = part.replace("]", "").split("[")
         if isinstance(sent, dict) and name not in sent:
-            name = next((one for one in sent if _is_spelling(one, name)), name)
+            name = next((one for one in sent if is_spelling(one, name)), name)
         written.append(name + "".join(f"[{index}]" for index in indexes))
         sent = sent.get(name) if isinstance(sent, dict) else None
         for index in indexes:
@@ -454,7 +456,7 @@ def spelling_sent(path: str, sent: Any) -> str:
     return ".".join(written)
 
 
-def _is_spelling(written: str, name: str) -> bool:
+def is_spelling(written: str, name: str) -> bool:
     """Return whether a name is another spelling of a field."""
     return written.lower() == name.lower() or any(one.SPELLINGS.get(written) == name for one in models_of(Request))
 
@@ -466,7 +468,8 @@ def models_of(model: type[Request]) -> Iterator[type[Request]]:
         yield from models_of(child)
 
 
-MAX_KEY = 255  # characters
+KEY_HEADER, MAX_KEY = "idempotency-key", 255  # characters
+JOINT = re.compile(r",\s+")  # between two headers that a proxy has joined
 
 
 class Headers(dict[str, str]):
@@ -474,12 +477,20 @@ class Headers(dict[str, str]):
 
     @property
     def idempotency_key(self) -> str | None:
-        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters."""
-        key = self.get("idempotency-key", "").strip()
-        if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
+        """Return the Idempotency-Key, None without one; raise 202 unless it has 1 to 255 printable characters.
+
+        Several headers are joined by a comma and a blank, as proxies join them. Equal ones are one.
+        """
+        joined = self.get(KEY_HEADER)
+        if joined is None:
+            return None
+        key, *others = {one.strip() for one in JOINT.split(joined)}
+        if others:
+            raise invalid(Validation("Idempotency-Key", Check.CONTRADICTION, "It is given twice, and differently."))
+        if not 1 <= len(key) <= MAX_KEY or not (key.isascii() and key.isprintable()):
             message = f"1 to {MAX_KEY} printable characters (ASCII) are expected."
             raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
-        return key or None
+        return key
 
 
 class Answer(BaseModel):
@@ -526,9 +537,16 @@ class View(BaseModel):
 
 
 def from_query(model: type[BaseModel], parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return a query string as JSON values: digits become a number where the model expects an int."""
+    """Return a query string as JSON values: digits become a number where the model expects an int.
+
+    A parameter with two different values is a Contradiction.
+    """
     numbers = {field.alias for field in model.model_fields.values() if _is_number(field.annotation)}
-    return {name: int(text) if name in numbers and DIGITS.fullmatch(text) else text for name, text in parameters}
+    query: dict[str, Any] = {}
+    for name, text in parameters:
+        value = int(text) if name in numbers and DIGITS.fullmatch(text) else text
+        query[name] = value if query.get(name, value) == value else Contradiction()
+    return query
 
 
 def merge_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
@@ -588,10 +606,11 @@ def _part(model: type[Request], data: Mapping[str, Any], faults: ServiceError) -
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:
     """Return the findings of pydantic as validation items, up to the limit of an answer."""
     found = error.errors(include_url=False)
-    return tuple(_finding(detail) for detail in found[:MAX_VALIDATIONS])
+    return tuple(finding_of(detail) for detail in found[:MAX_VALIDATIONS])
 
 
-def _finding(detail: ErrorDetails) -> Validation:
+def finding_of(detail: ErrorDetails) -> Validation:
+    """Return a finding of pydantic as a validation item."""
     if isinstance(detail["input"], Contradiction):
         return Validation(_path(detail["loc"]), Check.CONTRADICTION, "It is given twice, and differently.")
     if isinstance(detail["input"], OtherCapitals):

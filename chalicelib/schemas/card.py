@@ -32,7 +32,8 @@ def _zero_is_nothing(value: object) -> object:
     return None if is_zero else value
 
 
-Unprintable = Annotated[Annotated[SecretText, Field(max_length=4096)] | None, BeforeValidator(_zero_is_nothing)]
+MOST_READ = 4096  # characters of a card's data
+Unprintable = Annotated[Annotated[SecretText, Field(max_length=MOST_READ)] | None, BeforeValidator(_zero_is_nothing)]
 
 
 class CardDataInput(Request):
@@ -61,10 +62,15 @@ class Card(Request):
 
 
 def numbers_in(sent: Any) -> tuple[str, ...]:
-    """Return every card number in the `Card` of a request, readable or not."""
-    data = sent.get("CardDataInput") if isinstance(sent, dict) else None
-    texts = (data.get("PAN"), data.get("ReaderData")) if isinstance(data, dict) else ()
-    return tuple(number for text in texts if isinstance(text, str) for number in masking.numbers_in(text))
+    """Return every card number in the `Card` of a request, readable or not, in any capitals and as a number too."""
+    texts = [text for data in _of(sent, "carddatainput") for name in ("pan", "readerdata") for text in _of(data, name)]
+    written = (str(text)[:MOST_READ] for text in texts if isinstance(text, str | int))
+    return tuple(number for text in written for number in masking.numbers_in(text))
+
+
+def _of(sent: Any, name: str) -> list[Any]:
+    """Return the values of a name in any capitals."""
+    return [value for key, value in sent.items() if key.lower() == name] if isinstance(sent, dict) else []
 
 
 NOT_MASKED = ("Card", "Files")

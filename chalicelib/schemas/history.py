@@ -75,6 +75,7 @@ class ListBasicModel(Request):
     acquirer_code: Sought | None = None
     ext_id: ExtID | None = None
     page: Identifier = 0
+    late: bool | None = None
     fiscal: Mapping[str, Any] | None = None
     offline_request_model: Mapping[str, Any] | None = None
 
@@ -108,6 +109,7 @@ class ListHistory(Context):
             original_invoice=_folded(model.invoice_original),
             rrn=_folded(model.rrn),
             client_product_code=self.client_product_code,
+            late=bool(model.late),
         )
 
 

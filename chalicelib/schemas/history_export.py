@@ -15,7 +15,7 @@ COLUMNS = (
     *("Date", "ID", "Kind", "OriginalID", "InputType", "AcquirerCode", "State", "Substate", "Amount"),
     *("AmountRequested", "Currency", "AgentID", "Agent", "Terminal", "Invoice", "RRN", "ApprovalCode", "Card"),
     *("ExtID", "Description", "InputTypeText", "StateText", "Zone", "TaxTotal", "TaxText"),
-    *("Lines", "Discounts"),
+    *("Lines", "Discounts", "Received"),
 )
 
 
@@ -90,6 +90,7 @@ def row_of(entry: HistoryEntry, shown: Shown, words: Mapping[str, str], gmt: int
         *_taxes(entry),
         without_controls(neutral(entry.lines or "")),
         _amount(entry.discounts_minor, counter.digits) if entry.discounts_minor and entry.moved_minor else "",
+        entry.received.isoformat(timespec="milliseconds") if entry.received else "",
     ]
 
 

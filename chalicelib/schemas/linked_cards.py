@@ -13,7 +13,10 @@ from chalicelib.schemas.request_context import Context
 
 
 class GetLinkedCards(Context):
-    """The filters of the list. An absent filter does not filter, except that `Deleted` absent means 0."""
+    """The filters of the list. An absent filter does not filter, except that `Deleted` absent means 0.
+
+    Without an account, an administrator gets the cards of its merchant, and any other agent its own.
+    """
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"AccountID": "AccountId"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountId"}
@@ -66,6 +69,6 @@ class LinkedCardView(View):
 
 
 class LinkedCardsAnswer(Answer):
-    """The answer to listing linked cards: a page of an agent's cards by ID."""
+    """The answer to listing linked cards: a page of cards by ID."""
 
     linked_cards: list[LinkedCardView]

@@ -8,12 +8,15 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    ModelWrapValidatorHandler,
     PlainValidator,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     field_serializer,
+    model_validator,
 )
 
 from chalicelib import exact_json, iso_codes
@@ -32,7 +35,7 @@ from chalicelib.domain.transaction import (
     is_shown,
     reads_like_own_number,
 )
-from chalicelib.errors import WARNING, Check, ErrorCode, Finding, Validation
+from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, Validation
 from chalicelib.schemas.base import (
     Answer,
     Exact,
@@ -52,6 +55,7 @@ from chalicelib.schemas.base import (
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, QueueId, ReceiptPhone, parse_picture
+from chalicelib.schemas.left_out import is_offline_sale, without, without_faults
 from chalicelib.schemas.request_context import Context, Location
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
@@ -62,6 +66,7 @@ EMPTY: tuple[object, ...] = (None, "")  # tills send these for an empty field
 
 OFFLINE = "offline"  # in the context of the validation: the sale was made offline, so no address refuses it
 MOST_READ = 20  # addresses in a list: an offline sale with more is taken, and the others are neither read nor told
+MOST_READINGS = 10  # of an offline sale: each is without the faults of the one before, which may have hidden others
 ABSENT, UNREAD = "", "?"  # in place of a till's placeholder, and of an address that cannot be read
 
 
@@ -297,16 +302,9 @@ def _number_of_till(text: str) -> str | None:
     return text.strip() or None
 
 
-def _tell_the_receipt(offline: "OfflineTran", context: dict[str, Any]) -> tuple[Finding, ...]:
-    """Tell the fields that are read after this one, such as the receipt's addresses."""
-    context[OFFLINE] = bool(offline.offline_mode)
-    return ()
-
-
-class OfflineTran(RuledRequest):
+class OfflineTran(Request):
     """A payment taken while the till had no connection."""
 
-    RULES: ClassVar[Sequence[Rule]] = (Rule(("offline_mode",), _tell_the_receipt),)
     SPELLINGS: ClassVar[Mapping[str, str]] = {"OfflineQueueID": "OfflineQueueId"}
 
     offline_mode: bool | None = None
@@ -456,6 +454,33 @@ class SubmitPayment(Context, RuledRequest):
     server_build_number: Text | None = None
     user_agent: Text | None = None
 
+    _left_out: tuple[Warned, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _taken(cls, data: Any, read: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Read an offline sale without the parts that are wrong, except those of its money."""
+        if cls.IS_PART or not is_offline_sale(data):
+            return read(data)
+        if info.context is not None:
+            info.context[OFFLINE] = True
+        body, left_out = data, dict[str, Warned]()
+        for _ in range(MOST_READINGS):
+            try:
+                request = read(body)
+            except ValidationError as error:
+                body, warned = without_faults(body, error.errors(include_url=False))
+                if not warned:
+                    raise
+            else:
+                contradictions = [cls.located(one) for one in wrong_acquirer(request.to_domain(""))]
+                body, warned = without(body, [(one, None) for one in contradictions])
+                if not warned:
+                    request._sent, request._left_out = data, tuple(left_out.values())  # noqa: SLF001  its own
+                    return request
+            left_out = {one.path: one for one in warned} | left_out
+        return read(body)
+
     @property
     def own_id(self) -> str | None:
         """Return the payment's ID that the caller chose, in upper case."""
@@ -473,6 +498,11 @@ class SubmitPayment(Context, RuledRequest):
         offline = self.basic_tran.offline_tran
         return offline if offline.offline_mode else ONLINE
 
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """Return a warning for each part that an offline sale is taken without."""
+        return (*self._left_out, *self.receipt.warnings)[:MAX_VALIDATIONS]
+
     def to_domain(self, payment_id: str) -> PaymentOrder:
         """Return the payment as a domain order under this ID."""
         basic, acquirer, offline = self.basic_tran, self.acq_tran, self.offline
@@ -489,7 +519,6 @@ class SubmitPayment(Context, RuledRequest):
             purchases=basic.aux_data_input.to_domain(),
             taxes=self.taxes_model.to_domain() if self.taxes_model else None,
             receipt=self.receipt.to_domain(),
-            warnings=self.receipt.warnings,
             language=self.lang,
             single_step=acquirer.single_step_auth_mode is not False,
             offline=bool(offline.offline_mode),
@@ -552,7 +581,7 @@ def fields_of(transaction: Transaction, view: TransactionView, *, replayed: bool
     return {
         "error_code": code,
         "error_message": message,
-        "validations": _warnings(transaction) if code in RECEIPT_MAY_FOLLOW else None,
+        "validations": _warnings(transaction, view) if code in RECEIPT_MAY_FOLLOW else None,
         "headers": {"Idempotent-Replayed": "true"} if replayed else {},
         "transaction_id": transaction.original.id or transaction.id,
         "emv_online_processing_result": transaction.result.emv_result,
@@ -577,17 +606,37 @@ SOLD_TWICE = (
     "Another sale has the same Invoice and OfflineQueueId. Both are stored: check whether the shop sold it once."
 )
 UNKNOWN_TAX = "The price list has no such tax: it is kept with the payment, and not counted."
-TEXTS: Mapping[int, str] = {
-    Check.FORMAT: UNREADABLE,
-    Check.TWICE: SOLD_TWICE,
-    Check.NOT_IN_DICTIONARY: UNKNOWN_TAX,
-}
 OFFLINE_QUEUE_ID = "BasicTran.OfflineTran.OfflineQueueId"
+REPEATED = (
+    "An equal reversal was made at {time}. This is its answer, and nothing more is given back. To make a second one, "
+    "send an Idempotency-Key."
+)
+REVERSE_TRAN = "BasicReverseTran"
+LEFT_OUT = "It is wrong. The sale was paid, so it was taken without this value."
+SHORTENED_TEXT = "It is too long. The sale was paid, so it was taken with the beginning of the text, or without it."
+IGNORED = "A field of this spelling has no effect: capitals count."
+TEXTS: Mapping[int, str] = {Check.TOO_LONG: SHORTENED_TEXT, Check.WITHOUT_EFFECT: IGNORED}
 
 
-def _warnings(transaction: Transaction) -> list[dict[str, Any]] | None:
-    """Return the warnings of an offline sale, and one for each address that gets no receipt."""
-    found = [Validation(one.path, one.code, TEXTS[one.code], WARNING) for one in transaction.warnings]
+def _left_out(warned: Warned) -> str:
+    """Return the message about a part that an offline sale was taken without."""
+    if warned.path.startswith("Receipt.") and warned.code == Check.FORMAT:
+        return UNREADABLE
+    if "Tax" in warned.path and warned.code == Check.NOT_IN_DICTIONARY:
+        return UNKNOWN_TAX
+    return TEXTS.get(warned.code, LEFT_OUT)
+
+
+def _warnings(transaction: Transaction, view: TransactionView) -> list[dict[str, Any]] | None:
+    """Return the warnings of a transaction, and one for each address that gets no receipt."""
+    texts: dict[tuple[str, int], str] = {
+        (OFFLINE_QUEUE_ID, Check.TWICE): SOLD_TWICE,
+        (REVERSE_TRAN, Check.TWICE): REPEATED.format(time=view.date),
+    }
+    found = [
+        Validation(one.path, one.code, texts.get((one.path, one.code)) or _left_out(one), WARNING)
+        for one in transaction.warnings
+    ]
     found += not_sent(transaction.receipt.withheld)
     return [one.on_the_wire() for one in found] or None
 

@@ -13,10 +13,10 @@ from chalicelib.schemas.request_context import Context
 
 
 class PrepareField(Request):
-    """A field whose value the till knows."""
+    """A field of the product. The partner fills in a Value that is absent."""
 
     name: Name
-    value: Text
+    value: Text | None = None
 
 
 def _names_once(prepare: "PreparePayment", _: Mapping[str, Any]) -> Iterator[Finding]:
@@ -34,7 +34,7 @@ class PreparePayment(Context, RuledRequest):
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.PRODUCT_NOT_FOUND: "ProductDescCode"}
     JUDGED: ClassVar[tuple[str, ...]] = ("product_desc_code",)
 
-    prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)]
+    prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)] = Field(default_factory=list)
     product_desc_code: Name
     client_product_code: Text | None = None
 

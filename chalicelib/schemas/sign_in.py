@@ -7,11 +7,12 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field
 
 from chalicelib.domain.business_days import business_day, text_of, zone_of
-from chalicelib.domain.effective_settings import Account
+from chalicelib.domain.effective_settings import Account, effective
 from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.sign_in import Credential, credential
 from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View
+from chalicelib.schemas.mobile_settings import FeaturesView
 from chalicelib.schemas.request_context import ZoneQuery
 
 
@@ -62,6 +63,7 @@ class IdentityView(View):
     is_administrator: bool
     is_system_user: bool
     rights: list[int]
+    features: FeaturesView
     expires_at: str | None
 
 
@@ -83,6 +85,8 @@ class IdentityAnswer(Answer):
         """Return the answer with an account, and the end of its credential in the request's zone."""
         agent, merchant, currency = account.agent, account.merchant, account.currency
         own = merchant.gmt if merchant else 0
+        of_merchant = merchant.mobile_settings if merchant and merchant.id == agent.client_id else None
+        features = effective(agent.mobile_settings, of_merchant).features
         view = IdentityView.carried(
             agent,
             agent_id=agent.id,
@@ -94,6 +98,7 @@ class IdentityAnswer(Answer):
             today=business_day(now, own).isoformat(),
             is_administrator=is_administrator(agent),
             rights=sorted(rights_of(agent)),
+            features=FeaturesView.model_validate(features, from_attributes=True),
             expires_at=ends_at and _text_or_none(ends_at, zone_of(gmt, own)),
         )
         return cls(data=view)

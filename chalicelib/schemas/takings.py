@@ -76,11 +76,22 @@ class TaxTakingView(View):
     tax: Decimal
 
 
+class LateView(View):
+    """The late sales that were recorded in the period: of one agent, in one currency."""
+
+    agent_id: int
+    agent_name: str | None
+    currency_id: str
+    payments: int
+    amount: Decimal
+
+
 class TakingsAnswer(Answer):
-    """The takings of a period: one row for each combination with transactions, and one for each tax."""
+    """The takings of a period: one row for each combination with transactions, one for each tax, and late sales."""
 
     takings: list[TakingView]
     taxes: list[TaxTakingView]
+    late: list[LateView]
     receipt_numbers: list[ReceiptNumbersView] | None
 
     @classmethod
@@ -97,6 +108,10 @@ class TakingsAnswer(Answer):
                     currency_id=row.currency,
                 )
                 for row in found.rows
+            ],
+            late=[
+                LateView.carried(one, agent_name=names.get(one.agent_id), currency_id=one.currency)
+                for one in found.late
             ],
             taxes=[
                 TaxTakingView.carried(one, day=one.day.isoformat(), currency_id=one.currency) for one in found.taxes

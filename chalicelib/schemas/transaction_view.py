@@ -260,7 +260,7 @@ class TransactionView(View):
     external_payment: dict[str, Any] | None = None
     attachments: list[dict[str, Any]] | None = None
     offline_queue_id: Annotated[str | int | None, OF_EITHER_TYPE] = Field(alias="OfflineQueueId")
-    offline_received: str | None
+    received: str | None
     pan_tags: dict[str, Any] | None = Field(None, alias="PANTags")
     can_server_fiscalize_for_cnp_reverse: bool = False
     can_fiscal_remote_correction: bool = False
@@ -274,7 +274,7 @@ class TransactionView(View):
         return cls(
             date=text_of(transaction.date or transaction.created_at, zone),
             deadline=text_of(transaction.deadline, zone),
-            offline_received=transaction.date and text_of(transaction.created_at, zone),
+            received=transaction.received_at and text_of(transaction.received_at, zone),
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import chain, islice
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
@@ -107,15 +108,20 @@ def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod 
 
 
 def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:
-    """Return the matching entries of an ID or an ExtID; None when the query has neither."""
+    """Return the matching entries of an ID or an ExtID, or the late sales; None when the query has none of these."""
     wanted = query.wanted
     if wanted.id is not None:
         found = [query.found] if query.found else []
         entries = [entry_of(one) for one in found if wanted.ext_id in (None, one.particulars.ext_id)]
     elif wanted.ext_id is not None:
         entries = history_lists.with_ext_id(query.client_id, wanted.ext_id, wanted.agent_id)
+    elif wanted.late:
+        pages = history_lists.late_pages(query.client_id, query.period)
+        return matching(query, list(islice(chain.from_iterable(pages), MAX_CANDIDATES + 1)))
     else:
         return None
+    if wanted.late:
+        entries = [one.as_received for one in entries if one.is_late]
     return matching(query, entries)
 
 

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from io import TextIOWrapper
@@ -113,7 +113,7 @@ def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Ite
     for entry in entries:
         transaction = known.get(entry.id)
         if transaction is not None:
-            yield entry_of(transaction), transaction.shown
+            yield replace(entry_of(transaction), lines=entry.lines), transaction.shown  # lists read no lines
         elif entry.phase is not None:
             yield entry, SHOWN[entry.phase]
 

@@ -1,4 +1,4 @@
-"""List the linked cards of an agent, and link a card."""
+"""List the linked cards of an agent or a merchant, and link a card."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +19,10 @@ LINK_TIMEOUT_S = 20  # an operator is waiting
 
 
 def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], int]:
-    """Return a page of the agent's cards that match the filters, by ID, and the zone of the agent's merchant."""
+    """Return a page of the cards that match the filters, by ID, and the zone of their merchant.
+
+    They are those of the agent in the request. Without one, they are an administrator's merchant's, else the caller's.
+    """
     owner_id = caller.agent_id if body.account_id is None else body.account_id
     admitted = admit(caller, agents.key(owner_id), current_account_id=body.current_account_id)
     owner = admitted.read(agents.key(owner_id))
@@ -29,7 +32,9 @@ def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], 
     body.check_readable()
     merchant = admitted.merchant_of(owner.client_id)
 
-    cards = (card for card in linked_cards.of_agent(owner_id) if card.deleted == bool(body.deleted))
+    is_of_merchant = body.account_id is None and permissions.is_administrator(owner)
+    found = linked_cards.of_merchant(owner.client_id) if is_of_merchant else linked_cards.of_agent(owner_id)
+    cards = (card for card in found if card.deleted == bool(body.deleted))
     matching = [card for card in cards if body.state in (None, card.state) and body.status in (None, card.status)]
     return page_of(matching, body.page), merchant.gmt if merchant else 0
 

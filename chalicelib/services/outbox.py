@@ -109,8 +109,8 @@ def _with_text(entry: Outbox) -> Outbox:
         transaction = replace(transaction, receipt=replace(transaction.receipt, language=entry.language))
     try:
         if entry.channel == SMS:
-            return replace(entry, text=as_sms(transaction))
-        receipt = receipt_of(transaction)
+            return replace(entry, text=as_sms(transaction, is_copy=bool(entry.is_copy)))
+        receipt = receipt_of(transaction, is_copy=bool(entry.is_copy))
         return replace(
             entry,
             sender=receipt.merchant,

@@ -54,7 +54,8 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
-    order = (with_card_number_in_card_only(body) if body.card else body).to_domain(payment_id)
+    order = with_card_number_in_card_only(body).to_domain(payment_id)
+    order = replace(order, warnings=body.warnings)
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
@@ -129,6 +130,10 @@ def _take_without_acquirer(
     order: PaymentOrder, pos: PointOfSale, loaded: Admitted, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
+    if order.offline:
+        order, findings = payment.only_its_money(order, pos)
+        warned = [Warned(SubmitPayment.located(one).field, int(one.code)) for one in findings]
+        order = replace(order, warnings=(*order.warnings, *warned))
     transaction = payment.without_acquirer(order, pos, now)
     try:
         transaction = _store(_with_pictures(transaction, files), pos, loaded, now)

@@ -1,11 +1,13 @@
 """Receipts: the receipt that a till shows or prints, and the one that is sent later than its transaction."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.kinds import language_of
-from chalicelib.domain.outbox import SendingRequest, receipts_for
+from chalicelib.domain.outbox import SendingRequest, is_old, receipts_for
 from chalicelib.domain.transaction import ReceiptAddresses, ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import derived_guid, new_guid
@@ -20,8 +22,10 @@ from chalicelib.services.pictures import signed_url
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Write, read
 
+PutRequest = Callable[[tuple[str, ...], datetime], Write]
 
-def get(transaction_id: str, caller: Caller, lang: str | None = None) -> ReceiptView | None:
+
+def get(transaction_id: str, caller: Caller, now: datetime, lang: str | None = None) -> ReceiptView | None:
     """Return the receipt of a transaction that the caller may see, None when no money moved.
 
     `lang` is the tag of its language, None for the transaction's own. Raise 404 for a missing transaction and for
@@ -34,13 +38,14 @@ def get(transaction_id: str, caller: Caller, lang: str | None = None) -> Receipt
     if lang:
         content = replace(transaction.receipt, language=language_of(lang))
         transaction = replace(transaction, receipt=content)
-    receipt = receipt_of(transaction)
+    is_copy = is_old(transaction, now)
+    receipt = receipt_of(transaction, is_copy=is_copy)
     return ReceiptView(
         language=receipt.language,
         subject=receipt.subject,
         html=as_html(receipt, signed_url(receipt.logo_key)),
         text=as_text(receipt),
-        short_text=as_sms(transaction),
+        short_text=as_sms(transaction, is_copy=is_copy),
     )
 
 
@@ -66,18 +71,36 @@ def send_later(
         return _replay(first, named), True
     _check_has_receipt(transaction)
 
-    def writes(limited: ReceiptContent) -> list[Write]:
-        once = [outbox_store.put_request(own, pseudonym(KIND, named), limited.withheld, now)] if own else []
-        messages = receipts_for(replace(transaction, receipt=limited), now, occasion=new_guid())
-        return [*once, *(outbox_store.put(replace(one, language=limited.language)) for one in messages)]
+    def send(*, is_copy: bool) -> ReceiptContent:
+        once = partial(outbox_store.put_request, own, pseudonym(KIND, named)) if own else None
+        writes = partial(_writes, transaction, once, now, is_copy=is_copy)
+        return within_limits(content, transaction.client_id, caller.agent_id, now, country, writes=writes)
 
     language = language_of(body.lang) if body.lang else transaction.receipt.language
     content = ReceiptContent(addresses=wanted, language=language)
+    was_sent = transaction.receipt.addresses is not None  # with the transaction itself
     try:
-        sent = within_limits(content, transaction.client_id, caller.agent_id, now, country, writes=writes)
+        try:
+            sent = send(is_copy=was_sent or is_old(transaction, now))
+        except outbox_store.OriginalSentError:
+            sent = send(is_copy=True)
     except AlreadyExistsError:  # an equal request stored it a moment before
         return _replay(own and read(own), named), True
     return sent.withheld, False
+
+
+def _writes(
+    transaction: Transaction, once: PutRequest | None, now: datetime, limited: ReceiptContent, *, is_copy: bool
+) -> list[Write]:
+    """Return the writes of the messages, of their request under its key, and of the mark of the original.
+
+    Only one original can be stored: another one raises OriginalSentError.
+    """
+    request = [once(limited.withheld, now)] if once else []
+    messages = receipts_for(replace(transaction, receipt=limited), now, occasion=new_guid())
+    told = [replace(one, language=limited.language, is_copy=is_copy or None) for one in messages]
+    original = [outbox_store.put_original(transaction.id, now)] if told and not is_copy else []
+    return [*request, *map(outbox_store.put, told), *original]
 
 
 def _check_has_receipt(transaction: Transaction) -> None:

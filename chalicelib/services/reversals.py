@@ -15,11 +15,12 @@ from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import CheckedCard, check_card
 from chalicelib.domain.reversibility import CANCELS, known_mode, reading_type
-from chalicelib.domain.transaction import Transaction, wants_events
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.domain.transaction import Transaction, Warned, wants_events
+from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.schemas.card import with_card_number_in_card_only
+from chalicelib.schemas.payments import REVERSE_TRAN
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
 from chalicelib.services.caller_check import Admitted, admit
@@ -31,6 +32,8 @@ from chalicelib.store import receipt_numbers, transactions
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import retry_with
 from chalicelib.store.table import AlreadyExistsError, read_all
+
+REPEATED = Warned(REVERSE_TRAN, Check.TWICE)  # in the answer to a repeated request without a key; never stored
 
 
 def reverse(
@@ -54,6 +57,7 @@ def reverse(
     card = check_card(order.card, original, input_type=order.input_type)
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
         return replay(stored, Repeatable(order, loaded.agent.id, original.currency), now), True
+    permissions.check_returns_enabled(loaded.agent, loaded.merchant)
 
     return _reverse(chosen_id, order, _checked_by_acquirer(card, order, original), original, loaded, now)
 
@@ -82,7 +86,7 @@ def _first_of(ids: Sequence[str], order: ReversalOrder, agent: Agent) -> Transac
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
     """Return the payment's latest reversal if this request, which has no key, repeats it."""
     latest = transactions.get(original.reversals.requested_id) if original.reversals.requested_id else None
-    return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
+    return latest if latest and reversal.is_repeated(order, latest, agent.id, now) else None
 
 
 def _checked_by_acquirer(checked: CheckedCard, order: ReversalOrder, original: Transaction) -> CheckedCard:
@@ -129,7 +133,8 @@ def _reverse(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         ids = (chosen_id,) if chosen_id else _ids_of_content(order, before, agent)
         amount_minor, repeated = _decide(order, before, card.findings, agent, now, ids)
         if repeated is not None:
-            return answer_again(repeated, now), True
+            again = answer_again(repeated, now)
+            return again if ids else replace(again, warnings=(REPEATED,)), True
         reversal_id = ids[0] if ids else new_guid()
         begun = reversal.begin(reversal_id, order, before, agent, amount_minor, now)
         begun = replace(begun, makes_events=makes_events)

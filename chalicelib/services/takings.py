@@ -3,31 +3,34 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from typing import Generic, TypeVar
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.periods import LONGEST, period_of
-from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Takings, check_size, takings_of, too_much
+from chalicelib.domain.takings import LONGEST_BY_HOUR, Takings, check_size, late_of, takings_of, too_much
 from chalicelib.schemas.takings import BY_HOUR, ReportTakings
 from chalicelib.services.caller_check import admit
 from chalicelib.services.history import scope_of
-from chalicelib.store import agents, receipt_numbers, takings
+from chalicelib.store import agents, history_lists, receipt_numbers, takings
+from chalicelib.store.history_lists import WITHOUT_TEXTS
 from chalicelib.store.table import BATCH, read_all
 
 MOST_PAGES = 17  # of counters
 MOST_READS = 18  # of the store, besides the reads of the caller and of a system user's merchant
 NOTHING = Takings((), ())
+T = TypeVar("T")
 
 
-class CountedPages:
-    """The moved money in pages, which are counted while they are read. More than `most` raise PERIOD_TOO_LONG."""
+class CountedPages(Generic[T]):
+    """Parts of a report in pages, which are counted while they are read. More than `most` raise PERIOD_TOO_LONG."""
 
-    def __init__(self, pages: Iterable[Sequence[Moved]], most: int) -> None:
+    def __init__(self, pages: Iterable[Sequence[T]], most: int) -> None:
         """Wrap `pages`; none is read yet."""
         self._pages, self._most = pages, most
         self.number = 0
 
-    def __iter__(self) -> Iterator[Moved]:
+    def __iter__(self) -> Iterator[T]:
         """Read the pages, and yield their items."""
         for page in self._pages:
             self.number += 1
@@ -60,12 +63,17 @@ def report(
     read = takings.by_hour if is_by_hour else takings.by_day
     pages = CountedPages(read(scope.client_id, period, scope.agent_id), most_pages)
 
+    late_pages = history_lists.late_pages(scope.client_id, period, WITHOUT_TEXTS)
+
     day = period.first if period.first == period.last and not is_by_hour else None
     moved = list(pages) if day else pages
     found = takings_of(moved)
+    late = CountedPages(late_pages, max(most_pages - pages.number, 1))
+    found = replace(found, late=late_of(one for one in late if scope.agent_id in (None, one.counter.agent_id)))
     # A day's declined payments move no money, but have receipt numbers.
     agent_ids = {one.counter.agent_id for one in moved} if day else {row.agent_id for row in found.rows}
-    agents_of = _read_agents(scope.client_id, sorted(agent_ids), day, most_reads - pages.number)
+    agent_ids |= {row.agent_id for row in found.late}
+    agents_of = _read_agents(scope.client_id, sorted(agent_ids), day, most_reads - pages.number - late.number)
     check_size((*(agents_of.names.get(row.agent_id) for row in found.rows), *(tax.name for tax in found.taxes)))
     return replace(agents_of, takings=found)
 

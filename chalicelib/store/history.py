@@ -42,6 +42,7 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
         "taxed_again_minor": entry.taxed_again_minor or None,
         "discounts_minor": entry.discounts_minor or None,
         "lines": entry.lines,
+        "received": entry.received and time_text(entry.received),
         "exact": dict(entry.exact) or None,
         **{name: getattr(entry, name) for name in SEARCHED},
     }
@@ -87,14 +88,21 @@ def keys_of(transaction: Transaction, entry: HistoryEntry) -> list[Key[HistoryEn
     by_agent = f"{prefix_of(entry.counter.agent_id)}{time_text(entry.at)}#{entry.id}"
     in_order = f"{IN_ORDER}{time_text(entry.at)}#{entry.counter.agent_id}#{entry.id}"
     places = [(month, by_agent), (month, in_order)]
+    if entry.is_late and entry.received:
+        late = f"{IN_ORDER}{time_text(entry.received)}#{entry.counter.agent_id}#{entry.id}"
+        places.append((late_partition(transaction.client_id), late))
     if ext_id := transaction.particulars.ext_id:
         places.append((ext_id_partition(transaction.client_id, ext_id), by_agent))
     return [Key(TABLE, HistoryEntry, {"month": partition, "at": at}) for partition, at in places]
 
 
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
-    values = values_of(entry)
-    return [put_item(TABLE, {**key.key, **values}) for key in keys_of(transaction, entry)]
+    values, late = values_of(entry), late_partition(transaction.client_id)
+    of_late = values_of(entry.as_received) if entry.is_late else values
+    return [
+        put_item(TABLE, {**key.key, **(of_late if key.key["month"] == late else values)})
+        for key in keys_of(transaction, entry)
+    ]
 
 
 def prefix_of(agent_id: int | None) -> str:
@@ -105,6 +113,11 @@ def prefix_of(agent_id: int | None) -> str:
 def ext_id_partition(client_id: int, ext_id: str) -> str:
     """Return the partition of the entries with an ExtID."""
     return f"ext#{client_id}#{ext_id}"
+
+
+def late_partition(client_id: int) -> str:
+    """Return the partition of a merchant's late sales, in the order of their recording."""
+    return f"late#{client_id}"
 
 
 def time_text(at: datetime) -> str:

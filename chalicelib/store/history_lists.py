@@ -21,17 +21,18 @@ from chalicelib.store.history import (
     IN_ORDER,
     TABLE,
     ext_id_partition,
+    late_partition,
     month_of,
     prefix_of,
     time_text,
 )
-from chalicelib.store.table import Filter, Item, Range, decode, items_of, range_of_prefix, readable
+from chalicelib.store.table import Filter, Item, Range, decode, item_pages, items_of, range_of_prefix, readable
 
 WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes for a page without a text search
 EXPORTED = (  # the attributes for an exported row
     *("at", "kind", "taken_minor", "amount_minor", "invoice", "reverse_invoice", "rrn", "approval_code", "card"),
     *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact", "taxes"),
-    *("discounts_minor", "lines"),
+    *("discounts_minor", "lines", "received"),
 )
 
 
@@ -61,6 +62,7 @@ def entry_in(item: Item) -> HistoryEntry:
         taxed_again_minor=int(item["taxed_again_minor"]["N"]) if "taxed_again_minor" in item else 0,
         discounts_minor=int(item["discounts_minor"]["N"]) if "discounts_minor" in item else 0,
         lines=item["lines"]["S"] if "lines" in item else None,
+        received=datetime.fromisoformat(item["received"]["S"]) if "received" in item else None,
         exact={name: text["S"] for name, text in item["exact"]["M"].items()} if "exact" in item else {},
         **{name: item[name]["S"] for name in SEARCHED if name in item},
     )
@@ -142,6 +144,17 @@ def between(
         found = filter(wanted.matches, readable(TABLE, items, entry_in))
         for _, at_once in groupby(found, key=lambda entry: entry.at):
             yield from sorted(at_once, key=lambda entry: entry.id, reverse=newest_first)
+
+
+def late_pages(client_id: int, period: Period, only: Sequence[str] = ()) -> Iterator[list[HistoryEntry]]:
+    """Yield the late sales of all agents that were recorded in a period, the oldest first: a list for each store call.
+
+    With `only`, entries have only these attributes. Their time is that of the recording.
+    """
+    low, high = f"{IN_ORDER}{period.first}", f"{IN_ORDER}{period.last}~"
+    span = Range(TABLE, ("month", late_partition(client_id)), "at", low, high)
+    for page in item_pages(span, only=only):
+        yield list(readable(TABLE, page, entry_in))
 
 
 def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:

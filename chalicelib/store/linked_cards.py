@@ -36,6 +36,11 @@ def of_agent(agent_id: int) -> list[LinkedCard]:
     return list_records(TABLE, LinkedCard, ("account_id", agent_id), "by_account")
 
 
+def of_merchant(client_id: int) -> list[LinkedCard]:
+    """List the cards of a merchant's agents by ID."""
+    return list_records(TABLE, LinkedCard, ("client_id", client_id), "by_client")
+
+
 def check_usable(card_id: int, agent_id: int) -> Write:
     """Return a check, for the transaction of a new payment, that the card can still pay. It raises 566 otherwise."""
     condition = "#account_id = :agent AND #state = :active AND #status = :verified AND attribute_not_exists(#deleted)"

@@ -9,6 +9,10 @@ from chalicelib.store.table import Key, Write, put_new
 TABLE, REQUESTS = "outbox", "sequences"
 
 
+class OriginalSentError(Exception):
+    """The original receipt of a transaction was sent already: a further one is a copy."""
+
+
 class AlreadyStoredError(Exception):
     """The message of a transaction is stored already: the transaction itself was lost, and is stored again."""
 
@@ -31,6 +35,12 @@ def request_key(request_id: str) -> Key[SendingRequest]:
 def put_request(own: Key[SendingRequest], digest: str, withheld: tuple[str, ...], now: datetime) -> Write:
     """Return the write of a request under its key. Its transaction raises AlreadyExistsError for a used key."""
     return put_new(REQUESTS, SendingRequest(own.key["name"], digest, withheld, expiry(now)), "name")
+
+
+def put_original(transaction_id: str, now: datetime) -> Write:
+    """Return the write of the first receipt that is sent later. Its transaction raises OriginalSentError for others."""
+    first = SendingRequest(request_key(transaction_id).key["name"], "", expires_at=expiry(now))
+    return put_new(REQUESTS, first, "name", OriginalSentError())
 
 
 def claim_new(entry: Outbox) -> Outbox | None:

@@ -1,8 +1,10 @@
 """Receipt numbers, such as 260314.17.42: the merchant's day, the agent, and its count of transactions of that day.
 
+The day is that of the recording, so no number of a past day is ever given.
+
 The write that stores a payment or reversal also counts up, on the condition that no other write did meanwhile. So an
 agent's numbers at a merchant have no gap and no repeat, after any race or crash.
-Offline sales have the numbers of their tills.
+Offline sales have the numbers of their tills; one without a number gets the next one.
 """
 
 import hashlib
@@ -51,7 +53,7 @@ def key(client_id: int, agent_id: int, day: date) -> Key[MonthNumbers]:
 
 def key_of(transaction: Transaction) -> Key[MonthNumbers]:
     """Return the key of the numbers among which a transaction counts."""
-    day = business_day(transaction.counts_at, transaction.gmt)
+    day = business_day(transaction.created_at, transaction.gmt)
     return key(transaction.client_id, transaction.agent.id, day)
 
 
@@ -61,7 +63,7 @@ def number(transaction: Transaction, numbers: MonthNumbers | None) -> tuple[Tran
     `numbers` are the agent's numbers as they were read (None: there are none yet). The write raises NumberTakenError
     when another transaction took the number meanwhile.
     """
-    day = business_day(transaction.counts_at, transaction.gmt)
+    day = business_day(transaction.created_at, transaction.gmt)
     next_one = (numbers.last if numbers else {}).get(f"{day:%d}", 0) + 1
     numbered = replace(transaction, invoice=receipt_number(day, transaction.agent.id, next_one))
     own = key(transaction.client_id, transaction.agent.id, day)

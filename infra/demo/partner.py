@@ -30,6 +30,7 @@ MAX_BODY_BYTES = 1024 * 1024
 AMOUNT_PATTERN = re.compile(r"[0-9]{1,10}(\.[0-9]{1,2})?")
 PREMIUM_RATE = Decimal("0.05")
 CENT = Decimal("0.01")
+USUAL = {"AmountClient": "1000.00", "OrderId": "NEW"}  # in place of values that the till leaves to the partner
 
 
 def is_signed(timestamp: str, signature: str, body: bytes) -> bool:
@@ -43,12 +44,13 @@ def is_signed(timestamp: str, signature: str, body: bytes) -> bool:
 
 def answer(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Return the status and body of the answer to a correctly signed request."""
-    fields = {field["Name"]: field["Value"] for field in request["PrepareFields"]}
-    amount, order = fields.get("AmountClient", ""), fields.get("OrderId", "")
+    given = {field["Name"]: field["Value"] for field in request["PrepareFields"] if field["Value"] is not None}
+    fields = {**USUAL, **given}
+    amount, order = fields["AmountClient"], fields["OrderId"]
     problems = []
     if not (AMOUNT_PATTERN.fullmatch(amount) and Decimal(amount) > 0):
         problems.append({"Name": "AmountClient", "Message": "An amount above zero such as 1500.00 is expected."})
-    if not order:
+    if not order.strip():
         problems.append({"Name": "OrderId", "Message": "The number of the order is expected."})
     if problems:
         return 422, {"Problems": problems}

@@ -136,12 +136,14 @@ class Gateway(LocalGateway):
         super().__init__(app, config)
         self._authorizer = Authorizer(app)
         self._source, self._during = source, during
+        self.several: Mapping[str, list[str]] = {}  # all values of each header of the next request
 
     def handle_request(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Event:
         """Return the answer of the app, with the ID of the request. Raise Refused, which has it too."""
         context = self._generate_lambda_context()
         try:
             event = self._generate_lambda_event(method, path, dict(headers), body or None)
+            event["multiValueHeaders"] = self.several or {name: [value] for name, value in headers.items()}
             event["requestContext"]["requestId"] = context.aws_request_id
             event["requestContext"]["identity"]["sourceIp"] = self._source
             with self._during():
@@ -199,7 +201,7 @@ class Handler(ChaliceRequestHandler):
         super().setup()
         self.lines = _LineReader(getattr(self, "rfile").detach())  # noqa: B009  mypy knows no type of it
         self.rfile: Any = self.lines
-        self.local_gateway = Gateway(self.server.app, Config.create(), self.client_address[0], self.server.during)
+        self.local_gateway: Any = Gateway(self.server.app, Config.create(), self.client_address[0], self.server.during)
 
     def __getattr__(self, name: str) -> Any:
         """Return one handler for every method: http.server looks for `do_` and its name."""
@@ -219,6 +221,9 @@ class Handler(ChaliceRequestHandler):
     def _parse_payload(self) -> tuple[dict[str, Any], bytes]:
         """Return headers and body. The last of several headers counts, in lower case, as in the service's functions."""
         body = self._body()
+        self.local_gateway.several = {
+            name.lower(): [*map(str, self.headers.get_all(name, ()))] for name in self.headers
+        }
         return {name.lower(): str(value) for name, value in self.headers.items()}, body
 
     def _send_http_response(self, code: int, headers: dict[str, Any], body: bytes | str | None) -> None:

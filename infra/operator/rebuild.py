@@ -122,7 +122,7 @@ def _name_doubtful(months: set[str]) -> int:
     """Print a line for each entry that no transaction has. Add the months of all counters and entries to `months`."""
     left = 0
     for page in items.pages(table_name(HISTORY)):
-        months |= {item["month"]["S"] for item in page if not item["month"]["S"].startswith("ext#")}
+        months |= {item["month"]["S"] for item in page if not item["month"]["S"].startswith(("ext#", "late#"))}
         entries = [item for item in page if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER))]
         ids = {items.name_of(HISTORY, item): _transaction_of(item) for item in entries}
         known = read_all([transactions.key(name) for name in {*ids.values()}], for_list=True)

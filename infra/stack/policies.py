@@ -28,7 +28,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "ConditionCheckItem": "agents cards",
         "DeleteItem": "logins webhooks",
         "Query": "history drawers webhooks events agents/index/by_client terminals/index/by_client"
-        " cards/index/by_account sessions/index/remembered",
+        " cards/index/by_account cards/index/by_client sessions/index/remembered",
         "GetItem PutItem UpdateItem": "sandbox",
     },
     "authorizer": {"GetItem UpdateItem": "logins sessions", "GetItem": "agents"},

@@ -247,10 +247,14 @@ def test_warnings_of_an_offline_sale_are_in_the_spelling_that_was_sent(stage: st
     assert (second.error, second.findings) == ((200, 0), [("BasicTran.OfflineTran.OfflineQueueID", 11)])
 
 
-def test_an_address_in_other_capitals_is_named_offline_too(stage: str) -> None:
-    body = a_body(OfflineTran={"OfflineMode": True}) | {"Receipt": {"email": "a@b.example"}}
+@pytest.mark.parametrize(("is_offline", "error", "code"), [(False, (400, 202), 13), (True, (200, 0), 14)])
+def test_an_address_in_other_capitals_is_named_offline_too(
+    stage: str, error: tuple[int, int], code: int, *, is_offline: bool
+) -> None:
+    body = a_body(OfflineTran={"OfflineMode": is_offline}) | {"Receipt": {"email": "a@b.example"}}
+    reply = post(stage, SUBMIT, body)
 
-    assert post(stage, SUBMIT, body).findings == [("Receipt.email", 13)]
+    assert (reply.error, reply.findings) == (error, [("Receipt.email", code)])
 
 
 @pytest.mark.parametrize("path", ["/api/v1/user/login/session", "/api/v1/health"])

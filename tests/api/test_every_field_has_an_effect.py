@@ -199,6 +199,11 @@ TAKINGS, DRAWER = "/api/v1/report/takings", "/api/v1/report/drawer"
 OTHERS = (403, 152)
 
 
+def made_online(run: Run) -> dict[str, Any]:
+    """Return the cash payment as one that is made online, where every fault refuses it."""
+    return changed(run.made["cash"].sent, "BasicTran.OfflineTran.OfflineMode", value=False)
+
+
 def every(endpoint: str) -> Callable[[Run], dict[str, Any]]:
     """Return the body of an endpoint with every field."""
     return lambda run: complete_requests.EVERYTHING[endpoint](run.ids)
@@ -233,15 +238,15 @@ OF_A_PAYMENT: dict[str, Evidence] = {
     "BasicTran.ExtTransData": shown("cash", "Transaction.ExtTranData"),
     "BasicTran.ID": shown("cash", "Transaction.ID"),
     **lines_of(SUBMIT, "BasicTran", "cash"),
-    "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, BY_CASH, "0.01", (400, 202)),
-    "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, BY_CASH, "0.5", (400, 202)),
+    "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, made_online, "0.01", (400, 202)),
+    "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, made_online, "0.5", (400, 202)),
     **each([field for field in leaves(REQUESTS[SUBMIT]) if field.startswith("BasicTran.CPFData.")], nowhere("cash")),
     **{
         f"{parent}{name}": evidence
         for parent in ("", "BasicTran.")
         for name, evidence in {
-            "TerminalGroupID": refused(SUBMIT, BY_CASH, 10**9, (400, 202), (404, 569)),
-            "TerminalGroupCode": refused(SUBMIT, BY_CASH, "NOPE", (400, 202), (404, 569)),
+            "TerminalGroupID": refused(SUBMIT, made_online, 10**9, (400, 202), (404, 569)),
+            "TerminalGroupCode": refused(SUBMIT, made_online, "NOPE", (400, 202), (404, 569)),
             "SkipFiscalization": nowhere("cash"),
             "FiscalRouteProfileCode": nowhere("cash"),
         }.items()
@@ -397,6 +402,7 @@ def of_a_list(endpoint: str, period: dict[str, Evidence]) -> dict[str, Evidence]
         "Fiscal": finds({"Status": 5}),
         "OfflineRequestModel": finds({"Mode": 5}),
         "Page": narrowing(endpoint, cash, always(1), always(2)),
+        "Late": narrowing(endpoint, cash, always(False), always(True)),  # noqa: FBT003  the values of the filter
     }
     return {
         **{f"ListBasicModel.{field}": evidence for field, evidence in model.items()},
@@ -536,7 +542,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     PREPARE: {
         **each(context_of(REQUESTS[PREPARE]), accepted),
         "CurrentAccountID": refused(PREPARE, every(PREPARE), 1, OTHERS),
-        "PrepareFields[0].Name": refused(PREPARE, every(PREPARE), "AmountOfNothing", (400, 202)),
+        "PrepareFields[0].Name": changing(PREPARE, every(PREPARE), "AmountOfNothing", "PreparedFields[1].Value"),
         "PrepareFields[0].Value": changing(PREPARE, every(PREPARE), "3000.00", "PreparedFields[1].Value"),
         "ProductDescCode": refused(PREPARE, every(PREPARE), "Unheard", (404, 567)),
         "ClientProductCode": changing(PREPARE, every(PREPARE), "CAR", "PreparedFields[4].Value"),

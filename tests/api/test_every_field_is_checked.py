@@ -15,6 +15,7 @@ from tests.support.management import MANAGEMENT, a_request
 from tests.support.role_table import fixed, send
 from tests.support.spec_checks import Seen, documented, paths, put_at, steps
 from tests.support.specification import CONTEXT, A, B, D, I, N, O, S
+from tests.support.transactions import a_guid
 
 BULK = "/api/v1/merchant/{merchantId}/pos/updatebulk"
 REQUESTS = {path: spec_fields.REQUESTS[path] for path in (*MANAGEMENT, *EVERYTHING)}
@@ -128,7 +129,7 @@ def spoilt(body: dict[str, Any], path: str, spoil: Callable[[Any, Any], None]) -
 
 def with_value(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     body = copy.deepcopy(body)
-    if path.startswith("Receipt.") and "BasicTran" in body:  # no address refuses an offline sale
+    if "OfflineTran" in body.get("BasicTran", {}):  # only its money refuses an offline sale
         body["BasicTran"]["OfflineTran"]["OfflineMode"] = False
     put_at(body, path, value)
     return body
@@ -227,6 +228,92 @@ def test_each_text_that_utf_8_cannot_hold_is_named(stage: str, path: str) -> Non
                 missed.append((name, reply.text))
 
     assert missed == []
+
+
+SUBMIT = "/api/v1/payment/submit"
+OFFLINE = "BasicTran.OfflineTran"
+MONEY = {f"BasicTran.{name}" for name in ("Amount", "CurrencyID", "InputType", "ID", "OfflineTran")}
+MONEY |= {"BasicTran", f"{OFFLINE}.OfflineMode", f"{OFFLINE}.Paid"}
+
+
+def offline_faults() -> list[tuple[str, str, Any]]:
+    """Return the fields of an offline sale beside its money, each with its kind and wrong values."""
+    fields = [(name, kind) for name, kind, _ in checked(SUBMIT) if name not in MONEY]
+    return [
+        (name, kind, value)
+        for name, kind in fields
+        for value in (WRONG_IN.get(name, WRONG.get(kind)), *LONG.get(kind, ()), *({"\ud800"} if kind == S else ()))
+        if value is not None
+    ]
+
+
+def an_offline_sale(path: str) -> dict[str, Any]:
+    """Return an offline sale with every field; its pictures and receipt, which cost time, only for their own paths."""
+    body = copy.deepcopy(EVERYTHING[SUBMIT](Ids())) | {"CurrentAccountID": None}
+    body |= {name: None for name in ("Files", "Receipt") if not path.startswith(name)}
+    body["BasicTran"] |= {"ID": a_guid(), "AmountCashGot": None}
+    body["BasicTran"][OFFLINE.rpartition(".")[2]] |= {"Invoice": a_guid(), "OfflineQueueId": a_guid()}
+    return body
+
+
+def with_offline(path: str, value: Any) -> dict[str, Any]:
+    """Return an offline sale with this value at a path."""
+    body = an_offline_sale(path)
+    put_at(body, path, value)
+    return body
+
+
+@pytest.mark.slow
+def test_no_field_beside_its_money_refuses_an_offline_sale(stage: str) -> None:
+    missed = []
+    for name, _, value in offline_faults():
+        body = with_offline(name, value)
+        reply, again = http.post(stage, SUBMIT, body), http.post(stage, SUBMIT, body)
+        items = {one["Property"]: one["Type"] for one in (reply.body.get("Validations") or ())}
+        is_taken = reply.error == again.error == (200, 0) and again.body["Validations"] == reply.body["Validations"]
+        if not is_taken or items.get(name) != 2 or set(items.values()) != {2}:
+            missed.append((name, str(value)[:20], reply.text))
+
+    assert missed == []
+
+
+@pytest.mark.slow
+def test_no_value_of_a_field_loses_an_offline_sale_or_is_a_defect(stage: str) -> None:
+    missed = []
+    for name, _, _ in checked(SUBMIT):
+        for value in ODD:
+            reply = http.post(stage, SUBMIT, with_offline(name, value))
+            if reply.status != 200 and (name not in MONEY or reply.status >= 500):
+                missed.append((name, value, reply.text))
+
+    assert missed == []
+
+
+@pytest.mark.slow
+def test_a_field_that_is_missing_in_an_object_leaves_out_the_object_of_an_offline_sale(stage: str) -> None:
+    missed = []
+    for name, _, _ in checked(SUBMIT):
+        if name in MONEY or name.endswith("]"):
+            continue
+        reply = http.post(stage, SUBMIT, spoilt(an_offline_sale(name), name, lambda inner, key: inner.pop(key)))
+        if reply.error != (200, 0):
+            missed.append((name, reply.text))
+
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", sorted(MONEY))
+def test_wrong_money_refuses_an_offline_sale_and_is_named_alone(stage: str, name: str) -> None:
+    body = with_offline(name, [1])
+    body |= {"Files": 5, "Location": {"Latitude": 1}, "TerminalGroupID": None, "TerminalGroupCode": None}
+    if isinstance(body["BasicTran"], dict):
+        body["BasicTran"] |= {"TerminalGroupID": None, "TerminalGroupCode": None}
+    reply = http.post(stage, SUBMIT, body)
+
+    assert reply.error == (400, 202)
+    is_offline_sale = name not in {"BasicTran", OFFLINE, f"{OFFLINE}.OfflineMode", "BasicTran.InputType"}
+    assert (name, 2) in reply.findings or (name, 3) in reply.findings
+    assert not is_offline_sale or {path for path, _ in reply.findings} == {name}
 
 
 @pytest.mark.parametrize("path", MANAGEMENT)

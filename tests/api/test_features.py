@@ -37,7 +37,7 @@ FEATURES: dict[str, tuple[bool, Callable[[], dict[str, Any]], tuple[int, int]]] 
     "AcceptCredit": (False, a_kind(9, "CREDIT"), (200, 0)),
     "AcceptOuterCard": (False, a_kind(7, "OUTERCARD"), (200, 0)),
 }
-HAVE_AN_EFFECT = {*FEATURES, "Offline", "Inherited", "AutoLogin"}
+HAVE_AN_EFFECT = {*FEATURES, "Returns", "Discounts", "Offline", "Inherited", "AutoLogin"}
 OFF = (403, 311)
 
 
@@ -213,3 +213,62 @@ def test_a_field_without_effect_changes_no_answer(stage: str, path: str) -> None
 
     assert {key: one[key] for key in one.keys() - ITS_OWN} == {key: other[key] for key in one.keys() - ITS_OWN}
     assert "Without effect" in describe_field(place[0] if place else "SubmitPayment", name, {})
+
+
+RETURN = "/api/v1/payment/reverse"
+LINES = [{"Title": "Coffee", "Price": "20.00", "Quantity": 1}, {"Title": "Off", "Price": "-7.70", "Quantity": 1}]
+
+
+def a_discount(**basic: Any) -> dict[str, Any]:
+    """Return a payment of 12.30 with a line below zero."""
+    return a_body(AuxDataInput={"AuxData": {"Purchases": LINES}}, **basic)
+
+
+def a_return(payment: Reply) -> dict[str, Any]:
+    return {"BasicReverseTran": {"TransactionID": payment.body["TransactionID"], "ReverseMode": 2}}
+
+
+@pytest.mark.parametrize(("own", "above"), [*product((None, True, False), repeat=2)])
+def test_an_agent_gives_money_back_with_the_feature_returns_only(
+    stage: str,
+    own: bool | None,  # noqa: FBT001  parameters of the test
+    above: bool | None,  # noqa: FBT001
+) -> None:
+    till = Till(stage, features(Returns=above), features(Returns=own))
+    on = next(value for value in (own, above, True) if value is not None)
+    payment = till.pay(a_body())
+    given_back = http.post(stage, RETURN, a_return(payment), till.login)
+
+    assert given_back.error == ((200, 0) if on else OFF)
+    assert payment.body["Transaction"]["CanReturn"] is True  # of the payment, whoever asks
+    assert till.shown["Features"]["Returns"] is on
+    me = http.get(stage, "/api/v1/user/me", till.login).body["Data"]
+    assert me["Features"] == till.shown["Features"]
+
+
+def test_a_cancel_needs_the_feature_returns_and_a_repeated_one_does_not(stage: str) -> None:
+    till = Till(stage, None, None)
+    cancels = [
+        {"BasicReverseTran": {**a_return(till.pay(a_body()))["BasicReverseTran"], "ReverseMode": 1}} for _ in "12"
+    ]
+    first = http.post(stage, RETURN, cancels[0], till.login, **{"Idempotency-Key": "one"})
+    till.update({"MobileSettings": {"Features": {"Returns": False}}})
+    again, other = (
+        http.post(stage, RETURN, body, till.login, **{"Idempotency-Key": key})
+        for body, key in zip(cancels, ("one", "two"), strict=True)
+    )
+
+    assert (first.error, again.error, other.error) == ((200, 0), (200, 0), OFF)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_an_agent_sells_with_a_line_below_zero_with_the_feature_discounts_only(
+    stage: str,
+    is_on: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    till = Till(stage, features(Discounts=is_on), None)
+    sale = a_discount(OfflineTran={"OfflineMode": True})
+
+    assert till.pay(a_discount()).error == ((200, 0) if is_on else OFF)
+    assert till.pay(sale).error == (200, 0)
+    assert till.pay(a_body()).error == (200, 0)

@@ -1,5 +1,8 @@
 """Idempotency keys: a repeated request is the same operation, whoever else uses the same key."""
 
+import contextlib
+import http.client
+import json
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,7 +16,7 @@ from chalicelib.store.table import update, write_one
 from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.support.builders import PASSWORD, Shop, an_email
 from tests.support.cards import EXP, PAN, STEADY, a_card_body
-from tests.support.http import OTHER_TILL, TILL, Reply, get, post
+from tests.support.http import OTHER_TILL, TILL, Reply, basic, get, post
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))
@@ -126,13 +129,44 @@ def test_the_id_counts_when_a_key_is_sent_too(stage: str) -> None:
 
 
 @pytest.mark.parametrize("path", [SUBMIT, REVERSE, REVERSE_CNP])
-@pytest.mark.parametrize("key", ["k" * 256, "tab\there", "caf\u00e9"])
+@pytest.mark.parametrize("key", ["k" * 256, "tab\there", "caf\u00e9", "", " "])
 def test_a_key_that_cannot_be_one_is_a_validation(stage: str, path: str, key: str) -> None:
     body = a_sale() if path == SUBMIT else {"BasicReverseTran": {"TransactionID": a_guid(), "ReverseMode": 2}}
     reply = post(stage, path, body, Idempotency_Key=key)
 
     assert reply.error == (400, 202)
     assert reply.findings == [("Idempotency-Key", 3)]
+
+
+def with_headers(stage: str, *keys: str) -> tuple[int, dict[str, Any]]:
+    """Submit a payment with several headers of one name; return its HTTP status and the body."""
+    connection = http.client.HTTPConnection(stage.removeprefix("http://"))
+    with contextlib.closing(connection):
+        body = json.dumps(a_sale(Amount=7))
+        connection.putrequest("POST", SUBMIT)
+        for name, value in [
+            ("Content-Type", "application/json"),
+            ("Authorization", basic(TILL)),
+            ("Content-Length", str(len(body))),
+            *(("Idempotency-Key", key) for key in keys),
+        ]:
+            connection.putheader(name, value)
+        connection.endheaders(body.encode())
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read())
+
+
+def test_two_keys_that_differ_are_refused_and_equal_ones_are_one(stage: str) -> None:
+    one, other = a_guid(), a_guid()
+    (_, paid), *equal = (
+        with_headers(stage, *keys) for keys in ([one], [one, one], [f"{one}, {one}"], [f"{one},  {one}"])
+    )
+    refused = [with_headers(stage, *keys) for keys in ([one, other], [f"{one}, {other}"], [one, ""], [one, "", one])]
+
+    assert [answer["TransactionID"] for _, answer in equal] == [paid["TransactionID"]] * 3
+    assert [(status, answer["ErrorCode"]) for status, answer in refused] == [(400, 202)] * 4
+    assert {item["Property"] for _, answer in refused for item in answer["Validations"]} == {"Idempotency-Key"}
+    assert with_headers(stage, f"{one},{one}")[1]["TransactionID"] != paid["TransactionID"]  # a comma is a character
 
 
 def test_the_same_key_names_a_payment_and_a_reversal_apart(stage: str) -> None:
@@ -240,6 +274,39 @@ def test_a_repeated_return_without_a_key_gives_back_once(stage: str) -> None:
     assert again.body["TransactionReverseID"] == first.body["TransactionReverseID"]
     assert again.headers["Idempotent-Replayed"] == "true"
     assert reversed_of(stage, payment) == (40, 1)
+
+
+def test_a_repeat_without_a_key_says_when_the_first_was_made_and_how_to_make_a_second(stage: str) -> None:
+    payment = post(stage, SUBMIT, a_sale(Amount=100)).body["TransactionID"]
+    basic = {"TransactionID": payment, "ReverseMode": 2, "Amount": 40}
+    body = {"GMT": 5, "BasicReverseTran": basic}
+    first = post(stage, REVERSE, body, Idempotency_Key=a_guid())
+    again, second, timed = (
+        post(stage, REVERSE, body),
+        post(stage, REVERSE, body, Idempotency_Key=a_guid()),
+        [post(stage, REVERSE, {"BasicReverseTran": {**basic, "Amount": 1, "ClientDateTime": "x"}}) for _ in "12"],
+    )
+
+    [item] = again.body["Validations"]
+    assert (item["Type"], item["Code"], item["Property"]) == (2, 11, "BasicReverseTran")
+    assert first.body["Transaction"]["Date"] in item["Message"]
+    assert "Idempotency-Key" in item["Message"]
+    assert again.body == {**first.body, "Validations": [item]}
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert second.body["TransactionReverseID"] != first.body["TransactionReverseID"]
+    assert [reply.body["Validations"] for reply in (first, second, *timed)] == [None] * 4
+    assert reversed_of(stage, payment) == (81, 3)
+
+
+def test_a_return_of_a_part_is_not_repeated_by_one_of_all_that_remains(stage: str) -> None:
+    payment = post(stage, SUBMIT, a_sale(Amount=100)).body["TransactionID"]
+    part = {"TransactionID": payment, "ReverseMode": 2, "Amount": 40}
+    post(stage, REVERSE, {"BasicReverseTran": part})
+    whole = post(stage, REVERSE, {"BasicReverseTran": {**part, "PartialReverse": False}})
+    rest = post(stage, REVERSE, {"BasicReverseTran": {**part, "Amount": None}})
+
+    assert (whole.error, rest.error) == ((400, 202), (200, 0))
+    assert reversed_of(stage, payment) == (100, 2)
 
 
 def test_a_repeated_return_of_all_that_remains_is_its_first_answer(stage: str) -> None:

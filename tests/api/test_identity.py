@@ -8,6 +8,7 @@ import pytest
 from chalicelib import iso_codes
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.sessions import ORDINARY
+from chalicelib.schemas.mobile_settings import FeaturesIn
 from chalicelib.services.json_web_tokens import LATEST
 from tests.support.accounts import (
     PASSWORD,
@@ -17,10 +18,12 @@ from tests.support.accounts import (
     accept_test_tokens,
     an_account,
 )
-from tests.support.http import Reply, call, post
+from tests.support.http import Reply, call, get, post
 
 ME, SIGN_IN = "/api/v1/user/me", "/api/v1/user/login/session"
 SECOND = timedelta(seconds=1)
+FEATURES = [one.alias for one in FeaturesIn.model_fields.values()]
+ON = {"AcceptCards", "AcceptCash", "Returns", "Discounts", "Inherited"}  # where nobody set anything
 
 
 def ok(reply: Reply) -> Any:
@@ -58,6 +61,7 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
         "IsAdministrator": True,
         "IsSystemUser": False,
         "Rights": [220, 301],
+        "Features": {name: name in ON for name in FEATURES},
         "ExpiresAt": None,
     }
 
@@ -182,3 +186,10 @@ def test_a_blocked_agent_is_not_told(stage: str) -> None:
     account.change(state=0)
 
     assert me(stage, session).error == (401, 103)
+
+
+@pytest.mark.parametrize(("query", "is_right"), [("GMT=5&GMT=5", True), ("GMT=5&GMT=05", True), ("GMT=5&GMT=6", False)])
+def test_a_parameter_that_is_given_twice_has_one_value(stage: str, query: str, *, is_right: bool) -> None:
+    reply = get(stage, f"{ME}?{query}")
+
+    assert (reply.error, reply.findings) == (((200, 0), []) if is_right else ((400, 202), [("GMT", 12)]))

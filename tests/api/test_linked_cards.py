@@ -12,13 +12,14 @@ import pytest
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.permissions import Right
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import linked_cards as linking
 from chalicelib.settings import settings
 from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new, update, write_one
-from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
+from tests.support.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.builders import NOW
 from tests.support.cards import a_card, a_card_body
 from tests.support.giving import Give
@@ -73,7 +74,24 @@ def test_an_agent_sees_its_own_cards_an_administrator_its_merchants_a_system_use
     assert listed(stage, AccountId=till_id).body["LinkedCards"] == own
     assert listed(stage, OWNER, AccountId=till_id).body["LinkedCards"] == own
     assert listed(stage, SYSTEM, AccountId=till_id).body["LinkedCards"] == own
-    assert listed(stage, OWNER).body["LinkedCards"] == []
+    assert own[0] in listed(stage, OWNER).body["LinkedCards"]
+    assert listed(stage, SYSTEM).body["LinkedCards"] == []
+
+
+def test_an_administrator_that_names_no_account_gets_the_cards_of_its_merchant_by_id(stage: str) -> None:
+    merchant = a_stored_merchant()
+    owner, *tills = (an_account(*rights, merchant=merchant) for rights in ((Right.ADMINISTRATOR,), (), ()))
+    cards = [a_stored_card(one.agent.id, merchant.id) for one in (tills[1], owner, tills[0])]
+    stranger = an_account().agent
+    a_stored_card(stranger.id, stranger.client_id)
+
+    def ids(login: Account, **filters: Any) -> list[int]:
+        return [one["ID"] for one in listed(stage, (login.email, login.key), **filters).body["LinkedCards"]]
+
+    assert ids(owner) == ids(owner, AccountId=0) == sorted(card.id for card in cards)
+    assert ids(owner, AccountId=owner.agent.id) == [cards[1].id]
+    assert ids(owner, Status=cards[0].status + 1) == []
+    assert [ids(one) for one in tills] == [[cards[2].id], [cards[0].id]]
 
 
 def test_zeros_filter_nothing(stage: str) -> None:

@@ -135,3 +135,29 @@ def test_json_in_a_text_remains_json_and_as_it_was_without_a_number(stage: str, 
 
     assert reply.error == (200, 0), reply.text
     assert reply.body["Transaction"]["ExtTranData"] == kept
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        {"CardDataInput": {"PAN": int(STEADY)}},
+        {"CardDataInput": {"pan": STEADY, "EXP": 5}},
+        {"cardDataInput": {"PAN": STEADY}},
+    ],
+)
+def test_an_offline_sale_keeps_no_number_of_a_card_that_is_left_out(stage: str, card: dict[str, Any]) -> None:
+    body = a_body()
+    basic = {"InputType": 10, "Amount": "100.00", "ExtTransData": "{", "OfflineTran": {"OfflineMode": True}}
+    reply = post(stage, SUBMIT, {**body, "BasicTran": {**body["BasicTran"], **basic}, "AcqTran": None, "Card": card})
+
+    assert reply.error == (200, 0)
+    assert {path for path, _ in reply.findings} > {"BasicTran.ExtTransData"}
+    assert STEADY not in json.dumps(encode(stored_transaction(reply.body["TransactionID"])), default=str)
+
+
+def test_a_card_payment_is_no_offline_sale_whatever_it_says(stage: str) -> None:
+    body = a_body()
+    body["BasicTran"]["OfflineTran"] = {"OfflineMode": True}
+    body["Receipt"] = {"Email": "nobody"}
+
+    assert ("Receipt.Email", 3) in post(stage, SUBMIT, body).findings

@@ -57,6 +57,14 @@ def test_a_cash_payment_is_taken_and_found_by_its_id(stage: str) -> None:
     assert found["Transactions"][0] == shown  # its GMT is the merchant's
 
 
+@pytest.mark.parametrize(("got", "shown"), [(12, "12.30"), ("12", "12.30"), (13, "13"), (0, "12.30")])
+def test_the_cash_of_a_till_that_knows_no_cents_is_the_amount(stage: str, got: Any, shown: str) -> None:
+    paid = post(stage, SUBMIT, a_body(AmountCashGot=got))
+
+    assert paid.error == (200, 0)
+    assert paid.body["Transaction"]["AmountCashGot"] == Decimal(shown)
+
+
 @pytest.mark.parametrize("name", ["OfflineQueueId", "OfflineQueueID"])
 @pytest.mark.parametrize("sent", ["queue/7", "17", 17, -1, 0, 10**15])
 def test_the_tills_identifier_of_an_offline_payment_is_answered_as_sent(stage: str, name: str, sent: str | int) -> None:
@@ -73,11 +81,14 @@ def test_the_tills_identifier_of_an_offline_payment_is_answered_as_sent(stage: s
 
 
 @pytest.mark.parametrize(("sent", "code"), [(True, 2), (1.5, 2), ({}, 2), (["Q"], 2), (10**15 + 1, 2), ("x" * 513, 4)])
-def test_a_tills_identifier_that_is_no_text_and_no_whole_number_is_refused(stage: str, sent: Any, code: int) -> None:
-    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "OfflineQueueId": sent}))
+def test_a_tills_identifier_that_is_no_text_and_no_whole_number_is_wrong(stage: str, sent: Any, code: int) -> None:
+    online, offline = (
+        post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": mode, "OfflineQueueId": sent})) for mode in (False, True)
+    )
 
-    assert reply.error == (400, 202)
-    assert reply.findings == [("BasicTran.OfflineTran.OfflineQueueId", code)]
+    assert (online.error, offline.error) == ((400, 202), (200, 0))
+    assert online.findings == offline.findings == [("BasicTran.OfflineTran.OfflineQueueId", code)]
+    assert offline.body["Transaction"]["OfflineQueueId"] is None
 
 
 LAMBDA_BYTES = 6_291_556  # of an answer, which is JSON text in JSON
@@ -122,11 +133,14 @@ def test_texts_that_make_a_page_too_long_are_refused(stage: str) -> None:
     ],
     ids=ascii,
 )
-def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent: str) -> None:
+def test_an_offline_payment_with_a_number_of_the_services_form_gets_the_next_one(stage: str, sent: str) -> None:
     reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
 
-    assert reply.error == (400, 202)
+    assert reply.error == (200, 0)
     assert reply.findings == [("BasicTran.OfflineTran.Invoice", 3)]
+    assert reply.body["Validations"][0]["Type"] == 2
+    shown = reply.body["Transaction"]
+    assert shown["Invoice"].startswith(f"{shown['Date'][2:10].replace('-', '')}.{shown['PosID']}.")
 
 
 @pytest.mark.parametrize("sent", ["A-1", "260314-3-1", "Nr. 7/é", "260314.3", "260314é3é1"])

@@ -1,9 +1,12 @@
 """payment/prepare with the demo partner of the local stage."""
 
+import json
 from typing import Any
 
 import pytest
 
+from chalicelib import outside
+from chalicelib.gateways import https
 from tests.support.http import post
 
 PREPARE = "/api/v1/payment/prepare"
@@ -53,7 +56,7 @@ def test_a_product_nobody_fills_in_is_not_found(stage: str, product: str) -> Non
 
 
 def test_what_the_partner_refuses_is_a_finding_at_its_field(stage: str) -> None:
-    reply = post(stage, PREPARE, a_body(AmountClient="-5", OrderId=""))
+    reply = post(stage, PREPARE, a_body(AmountClient="-5", OrderId=" "))
 
     assert reply.error == (400, 202)
     assert reply.findings == [("PrepareFields[0].Value", 3), ("PrepareFields[1].Value", 3)]
@@ -61,12 +64,26 @@ def test_what_the_partner_refuses_is_a_finding_at_its_field(stage: str) -> None:
     assert "PreparedFields" not in reply.body
 
 
+NULL, NOTHING = {"Name": "OrderId", "Value": None}, {"Name": "OrderId", "Value": ""}
+
+
+@pytest.mark.parametrize("fields", [None, [], [NULL], [NOTHING], [{"Name": "OrderId"}]], ids=repr)
+def test_the_partner_fills_in_the_values_that_the_till_leaves_out(stage: str, fields: Any) -> None:
+    body = {"ProductDescCode": "Insurance"} | ({} if fields is None else {"PrepareFields": fields})
+    reply = post(stage, PREPARE, body)
+
+    assert reply.error == (200, 0)
+    assert [filled(reply.body)[name] for name in ("InsuredAmount", "OrderId")] == ["1000.00", "NEW"]
+
+
 def test_a_field_the_partner_misses_is_named(stage: str) -> None:
-    reply = post(stage, PREPARE, {"ProductDescCode": "Insurance", "PrepareFields": []})
+    problem = {"Problems": [{"Name": "OrderId", "Message": "It is expected."}]}
+    with outside.given(post=lambda *_, **__: https.Reply(422, json.dumps(problem).encode())):
+        reply = post(stage, PREPARE, {"ProductDescCode": "Insurance"})
 
     assert reply.error == (400, 202)
-    assert reply.findings == [("PrepareFields", 1), ("PrepareFields", 1)]
-    assert [item["Message"].split(":")[0] for item in reply.body["Validations"]] == ["AmountClient", "OrderId"]
+    assert reply.findings == [("PrepareFields", 1)]
+    assert reply.body["Validations"][0]["Message"] == "OrderId: It is expected."
 
 
 def with_fields(fields: Any) -> dict[str, Any]:
@@ -80,15 +97,12 @@ WRONG: list[tuple[Any, str, int]] = [
     ({"PrepareFields": [FIELD], "ProductDescCode": ""}, "ProductDescCode", 5),
     ({"PrepareFields": [FIELD], "ProductDescCode": "x" * 257}, "ProductDescCode", 4),
     ({"PrepareFields": [FIELD], "ProductDescCode": "\ud800"}, "ProductDescCode", 3),
-    ({"ProductDescCode": "Insurance"}, "PrepareFields", 1),
     (with_fields({"OrderId": "A-17"}), "PrepareFields", 2),
     (with_fields(["OrderId"]), "PrepareFields[0]", 2),
     (with_fields([FIELD, None]), "PrepareFields[1]", 2),
     (with_fields([{"Value": "x"}]), "PrepareFields[0].Name", 1),
     (with_fields([{"Name": "", "Value": "x"}]), "PrepareFields[0].Name", 5),
     (with_fields([{"Name": "x" * 257, "Value": "x"}]), "PrepareFields[0].Name", 4),
-    (with_fields([{"Name": "x"}]), "PrepareFields[0].Value", 1),
-    (with_fields([{"Name": "x", "Value": None}]), "PrepareFields[0].Value", 1),
     (with_fields([{"Name": "x", "Value": 5}]), "PrepareFields[0].Value", 2),
     (with_fields([{"Name": "x", "Value": "\ud800"}]), "PrepareFields[0].Value", 3),
     (with_fields([{"Name": "x", "Value": "y" * 100_000}]), "PrepareFields[0].Value", 4),

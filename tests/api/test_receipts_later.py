@@ -244,6 +244,7 @@ def test_it_costs_two_calls_and_a_repeat_one(stage_on_dynamodb_local: str) -> No
         post(stage, path, {"Email": "ann@home.example"}, Idempotency_Key=key)
         post(stage, path, {"Email": "ann@home.example"}, Idempotency_Key=key)
 
-    # GetItem is the authorizer's. The key, and the counters of the address, the agent and the merchant cost 2 each.
+    # GetItem is the authorizer's. The key, the mark of the original, and the counters of the address, the agent and the
+    # merchant cost 2 each.
     assert calls == ["GetItem", "BatchGetItem", "TransactWriteItems", "GetItem", "BatchGetItem"]
-    assert charged == [("outbox", 4), ("sequences", 8)]
+    assert charged == [("outbox", 4), ("sequences", 10)]

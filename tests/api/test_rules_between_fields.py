@@ -146,12 +146,12 @@ def test_a_contradiction_of_a_payment_is_named_next_to_other_faults(
 
 
 def test_an_offline_sale_with_a_fault_keeps_its_rules_for_addresses(shop: Shop) -> None:
-    offline = {"OfflineMode": True, "Invoice": 5}
+    offline = {"OfflineMode": True, "Paid": 5}
     body = a_body(OfflineTran=offline) | {"Receipt": {"Emails": ["no address"], "Phones": PHONES + PHONES[:1]}}
 
     reply = shop.post("/api/v1/payment/submit", body)
 
-    assert reply.findings == [("BasicTran.OfflineTran.Invoice", 2)]
+    assert reply.findings == [("BasicTran.OfflineTran.Paid", 2)]
 
 
 NOBODY = "00000000-0000-4000-8000-000000000000"

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.builders import PASSWORD, Shop
 from tests.support.cards import a_card_body
+from tests.support.export_files import rows_of
 from tests.support.http import SYSTEM, Reply, post
 from tests.support.transactions import a_body, a_guid
 
@@ -74,6 +75,61 @@ def _sums(payments: int, amount: str, reversals: int, back: str) -> dict[str, An
         "AmountReversed": given,
         "Net": taken - given,
     }
+
+
+def day(back: int = 0) -> str:
+    """Return the day of the merchant, whose zone is UTC+2, so many days ago."""
+    return f"{datetime.now(UTC) + timedelta(hours=2) - timedelta(days=back):%Y-%m-%d}"
+
+
+def sell_offline(shop: Shop, till: Login, amount: str, days: int, **basic: Any) -> str:
+    """Take an offline sale that was made so many days ago."""
+    offline = {"OfflineMode": True, "Invoice": a_guid(), "Paid": f"{day(days)}T00:00:01"}
+    return pay(shop, till, amount, OfflineTran=offline, **basic)
+
+
+def test_late_sales_are_listed_reported_and_exported_by_the_day_of_their_recording(shop: Shop) -> None:
+    (door, door_id), (bar, bar_id) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
+    late = [sell_offline(shop, door, "10.00", 3, ExtID="late-1"), sell_offline(shop, door, "0.50", 200)]
+    late.append(sell_offline(shop, bar, "2.00", 1, InputType=10, Description="of yesterday"))
+    sell_offline(shop, bar, "4.00", 0)  # of today, so it is not late
+    pay(shop, bar, "8.00")
+    give_back(shop, shop.owner, late[0], "10.00")
+
+    def listed(login: Login = shop.owner, path: str = HISTORY, period: Any = None, **model: Any) -> list[str]:
+        body = {"Period": period or {}, "ListBasicModel": {"Late": True, **model}}
+        reply = shop.post(path, body, login)
+        assert reply.error == (200, 0), reply.text
+        found = [one["ID"] for one in reply.body["Transactions"]]
+        assert reply.body["TransactionsCounters"]["ItemCountTtl"] == len(found)
+        return found
+
+    today, earlier = {"From": day(), "To": day()}, {"From": day(250), "To": day(1)}
+    assert listed(period=today) == listed(path="/api/v1/payment/listByDaysEx") == late[::-1]
+    assert listed(period=today, Sort="Date asc") == late
+    assert listed(period=earlier) == []
+    assert listed(door) == listed(AccountID=door_id) == late[1::-1]
+    assert listed(Search="yesterday") == listed(InputType=10, ID=late[2]) == [late[2]]
+    assert listed(ExtID="late-1") == [late[0]]
+    assert listed(AcquirerCode="PREPAID") == []
+
+    def of(login: Login, period: Any, **sent: Any) -> list[tuple[Any, ...]]:
+        rows = shop.post(TAKINGS, {"Period": period, **sent}, login).body["Late"]
+        return [tuple(one.values()) for one in rows]
+
+    door_row, bar_row = (door_id, "Door", "ZAR", 2, Decimal("10.50")), (bar_id, "Bar", "ZAR", 1, Decimal("2.00"))
+    for by in ("day", "hour"):
+        assert of(shop.owner, today, By=by) == [door_row, bar_row]
+        assert of(door, today, By=by) == of(shop.owner, today, By=by, AccountID=door_id) == [door_row]
+    assert of(shop.owner, earlier) == []
+
+    url = shop.post("/api/v1/report/export", {"Period": today, "ListBasicModel": {"Late": True}}, shop.owner).body[
+        "Url"
+    ]
+    exported = rows_of(url)
+    assert [row["ID"] for row in exported] == late[::-1]
+    assert [row["Date"][:10] for row in exported] == [day(1), day(200), day(3)]
+    assert {row["Received"][:10] for row in exported} == {day()}
 
 
 def test_a_till_sees_its_own_and_not_that_of_another_by_naming_it(shop: Shop) -> None:

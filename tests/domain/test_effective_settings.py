@@ -37,12 +37,14 @@ def effective_features(agent: MobileSettings | None, merchant: MobileSettings | 
     return features
 
 
-def test_where_nobody_set_anything_cash_and_cards_are_accepted_and_linked_cards_allowed() -> None:
+def test_where_nobody_set_anything_a_till_takes_cash_and_cards_gives_back_and_gives_discounts() -> None:
     settings = effective(None, None)
     features = settings.features
     assert features
 
-    assert [name for name in FLAGS if getattr(features, name)] == ["accept_cards", "accept_cash"]
+    assert [name for name in FLAGS if getattr(features, name)] == [
+        *("accept_cards", "accept_cash", "returns", "discounts")
+    ]
     assert settings.allow_linked_cards == 1
     assert settings.allow_credit_voucher_reverses == 0
 

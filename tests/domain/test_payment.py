@@ -8,14 +8,15 @@ from hypothesis import example, given
 from hypothesis.strategies import integers, none
 
 from chalicelib.domain import payment
+from chalicelib.domain.agent import MobileSettings
 from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history_entry import entry_of
-from chalicelib.domain.kinds import InputType
+from chalicelib.domain.kinds import Features, InputType
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PointOfSale
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Particulars, Purchase, Transaction
-from chalicelib.errors import Check, ServiceError
+from chalicelib.errors import Check, ErrorCode, ServiceError
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import STEADY, a_card, a_linked_card
 from tests.support.transactions import NOW, an_order
@@ -47,7 +48,7 @@ def test_a_payment_may_name_the_group_of_its_terminal() -> None:
     assert taken(terminal_group={"terminal_group_id": 1, "terminal_group_code": "DEFAULT"}).terminal_id == TERMINAL.id
 
 
-@pytest.mark.parametrize(("received", "minor_units"), [("20", 2000), ("12.30", 1230)])
+@pytest.mark.parametrize(("received", "minor_units"), [("20", 2000), ("12.30", 1230), ("12", 1230), ("12.0", 1230)])
 def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int) -> None:
     assert taken(amount_cash_got=Decimal(received)).amount_cash_got_minor == minor_units
 
@@ -61,6 +62,8 @@ def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int)
         ({"amount": Decimal("1.001")}, ("amount", Check.TOO_MANY_DECIMALS)),
         ({"currency": "USD"}, ("currency", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("12.29")}, ("amount_cash_got", Check.CONTRADICTION)),
+        ({"amount_cash_got": Decimal(11)}, ("amount_cash_got", Check.CONTRADICTION)),
+        ({"amount_cash_got": Decimal(11), "amount": Decimal(12)}, ("amount_cash_got", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("20.001")}, ("amount_cash_got", Check.TOO_MANY_DECIMALS)),
         ({"purchases": (Purchase("Coffee", Decimal("12.20"), Decimal(1)),)}, ("amount", Check.CONTRADICTION)),
         ({"acquirer": "PREPAID"}, ("acquirer", Check.CONTRADICTION)),
@@ -106,8 +109,9 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     assert len(problems(amount=Decimal(0), acquirer="CREDIT", offline=True, offline_paid="?")) == 3
 
 
-def test_cash_received_has_no_place_in_another_kind() -> None:
-    found = problems(input_type=InputType.PREPAID, acquirer="PREPAID", amount_cash_got=Decimal(20))
+@pytest.mark.parametrize("got", [12, 20])
+def test_cash_received_has_no_place_in_another_kind(got: int) -> None:
+    found = problems(input_type=InputType.PREPAID, acquirer="PREPAID", amount_cash_got=Decimal(got))
 
     assert found == [("amount_cash_got", Check.CONTRADICTION)]
 
@@ -167,6 +171,26 @@ def test_purchases_that_come_to_nothing_are_not_rounded_up(price: str) -> None:
 
 def test_less_than_the_purchases_is_a_prepayment() -> None:
     assert taken(purchases=(Purchase("Coffee", Decimal(25), Decimal(4)),)).amount_minor == 1230
+
+
+@pytest.mark.parametrize(
+    ("price", "discount", "is_discount"),
+    [("-0.01", None, True), ("0.01", None, False), ("1", "0.01", True), ("1", "0", False)],
+)
+def test_only_a_discount_or_a_line_below_zero_needs_the_feature_discounts(
+    price: str, discount: str | None, *, is_discount: bool
+) -> None:
+    other = Purchase("Other", Decimal(price), Decimal(1), discount=None if discount is None else Decimal(discount))
+    order = an_order(purchases=(Purchase("Coffee", Decimal(20), Decimal(1)), other))
+    agent = an_agent(mobile_settings=MobileSettings(Features(discounts=False)))
+    payment.check_kind(replace(order, offline=True), agent, a_merchant(), ())
+    if not is_discount:
+        payment.check_kind(order, agent, a_merchant(), ())
+        return
+
+    with pytest.raises(ServiceError) as refused:
+        payment.check_kind(order, agent, a_merchant(), ())
+    assert refused.value.error is ErrorCode.KIND_NOT_ENABLED
 
 
 def test_an_offline_payment_keeps_its_time_and_receipt_number() -> None:
@@ -283,3 +307,38 @@ def test_the_deadline_is_the_next_midnight_of_the_merchant(seconds: int, gmt: in
 
     assert timedelta() < deadline - at <= timedelta(days=1)
     assert (local.hour, local.minute, local.second, local.microsecond) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "left_out", "kept"),
+    [
+        ({"amount_cash_got": Decimal(11)}, [("amount_cash_got", Check.CONTRADICTION)], {"amount_cash_got": None}),
+        ({"amount_cash_got": Decimal("20.001")}, [("amount_cash_got", Check.TOO_MANY_DECIMALS)], {}),
+        ({"amount_cash_got": Decimal(20)}, [], {"amount_cash_got": Decimal(20)}),
+        (
+            {"purchases": (Purchase("Coffee", Decimal(12), Decimal(1)),)},
+            [(payment.PURCHASES, Check.CONTRADICTION)],
+            {"purchases": ()},
+        ),
+        (
+            {"purchases": (Purchase("Coffee", Decimal(20), Decimal(1), discount=Decimal(21)),)},
+            [(f"{payment.PURCHASES}[0].discount", Check.OUT_OF_RANGE)],
+            {"purchases": ()},
+        ),
+        ({"terminal_group": {"terminal_group_id": 99}}, [("terminal_group_id", 569)], {"terminal_group": {}}),
+        (
+            {"particulars": Particulars(description="\x01" * 1024, ext_tran_data=f'"{chr(92) * 8188}"')},
+            [("ext_tran_data", Check.TOO_LONG)],
+            {"particulars": Particulars(description="\x01" * 1024)},
+        ),
+    ],
+)
+def test_an_offline_sale_is_taken_without_what_contradicts_it(
+    changes: dict[str, Any], left_out: list[tuple[str, int]], kept: dict[str, Any]
+) -> None:
+    till = PointOfSale(AGENT, MERCHANT, TERMINAL)
+    order, findings = payment.only_its_money(an_order(offline=True, **changes), till)
+
+    assert [(one.field, one.code) for one in findings] == left_out
+    assert {name: getattr(order, name) for name in kept} == kept
+    assert payment.without_acquirer(order, till, NOW).amount_minor == 1230

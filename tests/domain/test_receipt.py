@@ -239,6 +239,19 @@ def test_a_receipt_is_worded_in_the_language_of_its_transaction() -> None:
     assert 'lang="af"' in html_of(a_payment(language="af"))
 
 
+@pytest.mark.parametrize(("language", "word"), [("en", "Copy"), ("af", "Afskrif")])
+def test_a_copy_says_so_below_its_title_and_an_original_does_not(language: str, word: str) -> None:
+    payment = a_taxed_payment(language=language)
+    original, copied = receipt_of(payment), receipt_of(payment, is_copy=True)
+    lines = [line.strip() for line in as_text(copied).splitlines()]
+
+    assert lines[lines.index(copied.title) + 1] == word
+    assert f">{word}</td>" in as_html(copied)
+    assert as_sms(payment, is_copy=True) == f"{word}: {as_sms(payment)}"[: len(as_sms(payment, is_copy=True))]
+    for text in (as_text(original), as_html(original), as_sms(payment)):
+        assert word not in text
+
+
 @pytest.mark.parametrize("language", [one for one in LANGUAGES if one != ENGLISH])
 def test_a_language_says_all_that_english_says(language: str) -> None:
     words, english = words_of(language), words_of(ENGLISH)

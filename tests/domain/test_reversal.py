@@ -317,4 +317,37 @@ def test_a_request_without_a_key_repeats_its_agents_latest_reversal_unless_it_fa
     latest = replace(begun(ORIGINAL, 500), **changes)
     order = ReversalOrder(ORIGINAL.id, ReverseMode.RETURN, Decimal(5))
 
-    assert is_repeated(order, ORIGINAL, latest, agent_id, NOW) is repeats
+    assert is_repeated(order, latest, agent_id, NOW) is repeats
+
+
+TEA, CUP = (replace(SOLD[0], quantity=Decimal(2)),), (SOLD[1],)
+BY_AMOUNT, BY_LINES, ALL = (500, ()), (500, TEA), (1230, ())  # the latest reversal: its amount and lines
+
+
+@pytest.mark.parametrize(
+    ("latest", "again", "repeats"),
+    [
+        (BY_AMOUNT, {"amount": Decimal(5)}, True),
+        (BY_AMOUNT, {"amount": Decimal(6)}, False),
+        (BY_AMOUNT, {}, False),
+        (BY_AMOUNT, {"amount": Decimal(5), "partial": True}, True),
+        (BY_AMOUNT, {"amount": Decimal(5), "partial": False}, False),
+        (BY_AMOUNT, {"amount": Decimal(5), "purchases": TEA}, False),
+        (BY_LINES, {"amount": Decimal(5), "purchases": TEA}, True),
+        (BY_LINES, {"purchases": TEA}, True),
+        (BY_LINES, {"purchases": (replace(TEA[0], tax_codes=()),)}, True),  # their taxes are the payment's
+        (BY_LINES, {"amount": Decimal(5), "purchases": CUP}, False),
+        (BY_LINES, {"amount": Decimal(5)}, False),
+        (ALL, {}, True),
+        (ALL, {"amount": Decimal("12.30"), "partial": False}, True),
+        (ALL, {"amount": Decimal(5)}, False),
+    ],
+)
+def test_a_request_without_a_key_repeats_a_reversal_of_equal_lines_or_of_its_amount(
+    latest: tuple[int, tuple[Purchase, ...]], again: dict[str, Any], *, repeats: bool
+) -> None:
+    amount_minor, lines = latest
+    payment = replace(ORIGINAL, receipt=replace(ORIGINAL.receipt, purchases=SOLD))
+    order = ReversalOrder(payment.id, ReverseMode.RETURN, **again)
+
+    assert is_repeated(order, begun(payment, amount_minor, *lines), 17, NOW) is repeats

@@ -64,7 +64,7 @@ const idOf = (path) => path.split("?")[0].split("/").at(-1);
 
 // What the service answers says what was asked, and when.
 const ANSWERS = {
-  "report/takings": ({ body: { Period } }) => ({ Takings: [row(Period.To)], Taxes: [], ReceiptNumbers: [] }),
+  "report/takings": ({ body: { Period } }) => ({ Takings: [row(Period.To)], Taxes: [], Late: [], ReceiptNumbers: [] }),
   "report/drawer": ({ body: { Day } }) => ({ Drawer: { ...DRAWER, Note: about(Day) } }),
   "payment/listHistoryEx": ({
     body: {

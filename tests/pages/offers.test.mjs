@@ -170,6 +170,27 @@ for (const [name, [fields, atTheTill, inTheShop]] of Object.entries(PAYMENTS)) {
   });
 }
 
+test("Without the feature Returns neither page offers a return", async () => {
+  const answers = { "payment/listHistoryEx": listed(PAYMENT), "payment/ID": { Transactions: [PAYMENT] } };
+  const till = await aTill({ answers, hash: "#/sales", features: { AcceptCash: true, Returns: false } });
+  await till.pass(1);
+  assert.deepEqual(inView(till, till.all("[data-sale-id]")[0]), ["Receipt"]);
+  const me = { ...OWNER, Features: { Returns: false } };
+  const shop = await aShop({ me, answers, hash: "#/payments/P1" });
+  assert.deepEqual(inView(shop, shop.all("main")[0]), ["Show the receipt", "Send receipt"]);
+});
+
+test("Without the feature Discounts the till offers none", async () => {
+  for (const isOn of [true, false]) {
+    const tab = await aTill({ features: { AcceptCash: true, Discounts: isOn } });
+    await tab.press("Tea R 25.00");
+    assert.deepEqual(
+      ["Discount", "Discount on all"].map((name) => tab.offered().includes(name)),
+      [isOn, isOn],
+    );
+  }
+});
+
 test("A return without a known outcome is asked again, and no other one begins", async () => {
   const attempt = { key: "k", endpoint: "payment/reverse", amount: "12.30", body: { BasicReverseTran: {} } };
   const tab = await aShop({

@@ -192,7 +192,7 @@ export class Shop {
   #usual(kind, body) {
     const usual = {
       "user/logout/session": {},
-      "report/takings": { Takings: [], Taxes: [], ReceiptNumbers: [] },
+      "report/takings": { Takings: [], Taxes: [], Late: [], ReceiptNumbers: [] },
       "report/export": { Url: "https://files.example/x" },
       "report/drawer": { Drawer: DRAWER },
       "report/drawer/list": { Drawers: [] },

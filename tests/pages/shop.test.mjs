@@ -45,6 +45,7 @@ const takings = (now, before) => ({
   "report/takings": ({ body }) => ({
     Takings: body.Period.From === "2026-11-16" ? before : now,
     Taxes: [],
+    Late: [],
     ReceiptNumbers: [],
   }),
 });
@@ -148,6 +149,7 @@ test("A week has the taxes of its own days, and is compared with the week before
           tax("2026-11-23", "2.50"),
           tax("2026-11-23", "0.50", "5"),
         ],
+        Late: [],
         ReceiptNumbers: [],
       },
     },
@@ -160,6 +162,20 @@ test("A week has the taxes of its own days, and is compared with the week before
     tab.all(".tax .money").map((one) => one.getAttribute("data-amount")),
     ["20.00", "3.50", "10.00", "0.50", "4.00"],
   );
+});
+
+test("The day report names the late sales of each till in one line, and says nothing without any", async () => {
+  const late = [
+    { AgentID: 3, AgentName: "Door", CurrencyID: "ZAR", Payments: 2, Amount: "10.50" },
+    { AgentID: 4, AgentName: null, CurrencyID: "JPY", Payments: 1, Amount: "500" },
+  ];
+  for (const Late of [late, []]) {
+    const report = { Takings: [row({ Net: "8.00" })], Taxes: [], Late, ReceiptNumbers: [] };
+    const tab = await aShop({ hash: "#/day-report", answers: { "report/takings": report } });
+    const said = tab.all("article p").filter((one) => one.textContent.includes("arrived on this day"));
+    assert.equal(said.length, Late.length ? 1 : 0);
+    if (Late.length) assert.match(said[0].textContent, /Door R.10\.50 \(2\), 4 .*500 \(1\)/);
+  }
 });
 
 test("Days without a beginning are thirty days before their end, and days that go backwards are not asked for", async () => {
@@ -676,7 +692,12 @@ test("A day report has the taxes of each currency with it, and tills stand by wh
   const tab = await aShop({
     hash: "#/day-report",
     answers: {
-      "report/takings": { Takings: rows, Taxes: [tax("ZAR", "1.00"), tax("EUR", "2.00")], ReceiptNumbers: [] },
+      "report/takings": {
+        Takings: rows,
+        Taxes: [tax("ZAR", "1.00"), tax("EUR", "2.00")],
+        Late: [],
+        ReceiptNumbers: [],
+      },
     },
   });
   assert.deepEqual(
@@ -837,7 +858,7 @@ test("A new terminal stands where the newest one stands, and is made once althou
     [Name, Email, Password, TerminalID, ClientID, CountryCode],
     ["Ben", "ben@example.com", " 12345678", 6, 7, "ZA"],
   );
-  assert.deepEqual([Features.AcceptCash, Features.AcceptCredit, Object.keys(Features).length], [true, false, 6]);
+  assert.deepEqual([Features.AcceptCash, Features.AcceptCredit, Object.keys(Features).length], [true, false, 8]);
 });
 
 test("The first terminal of a shop asks for its place, with the numbers of its currency and country", async () => {

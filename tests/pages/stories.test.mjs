@@ -186,6 +186,7 @@ const takings = {
       .filter(({ Day }) => Day >= Period.From && Day <= Period.To)
       .map(({ Hour, ...one }) => (By === "hour" ? { ...one, Hour } : one)),
     Taxes: TAXES.filter(({ Day }) => Day >= Period.From && Day <= Period.To),
+    Late: [],
     ReceiptNumbers: [
       { AgentID: 3, First: "261123.3.1", Last: "261123.3.9", Count: 9 },
       { AgentID: 4, First: "261123.4.1", Last: "261123.4.1", Count: 1 },
@@ -229,7 +230,7 @@ const CARD = {
   CountRvs: 2,
   Invoice: "261122.3.2",
   Description: null,
-  OfflineReceived: "2026-11-23T08:00:00.000",
+  Received: "2026-11-23T08:00:00.000",
   CanReturn: false,
   CanReturnCNP: true,
   Card: { PANEnding: "1111", PANMasked: "411111******1111", IIN: "VISA" },

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from datetime import timedelta
 from decimal import Decimal
 from io import StringIO
 
@@ -189,7 +190,16 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
         "TaxText": "",
         "Lines": "2 x Coffee 4.30; 0.5 x =Tea 8.00",
         "Discounts": "0.70",
+        "Received": "",
     }
+
+
+def test_the_time_of_recording_of_an_offline_sale_is_the_last_column() -> None:
+    rows = [read_back(a_payment(date=date)) for date in (NOW - timedelta(hours=20), None)]
+
+    assert [*rows[0]][-1] == "Received"
+    assert [row["Received"] for row in rows] == ["2026-03-14T11:26:53.589", ""]
+    assert rows[0]["Date"] == "2026-03-13T15:26:53.589"
 
 
 def test_a_reversal_names_its_payment() -> None:

@@ -101,6 +101,7 @@ def looked_up(transaction_id: str) -> Row:
         **_taxes(view, moved),
         "Lines": "; ".join(f"{one.quantity} x {one.title} {one.total}" for one in record.receipt.purchases),
         "Discounts": "",
+        "Received": view.received or "",
     }
 
 

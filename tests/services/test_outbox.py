@@ -152,6 +152,62 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     assert [now_kept(entry).sent_at for entry in entries] == [now, now]
 
 
+COPY = ">Copy</td>"
+TEN_MINUTES = timedelta(minutes=10)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("own", "waits", "copied"),
+    [
+        (False, [timedelta(), timedelta()], [False, True]),
+        (False, [TEN_MINUTES], [False]),
+        (False, [TEN_MINUTES + timedelta(microseconds=1)], [True]),
+        (True, [timedelta()], [False, True]),
+    ],
+    ids=["first and second request", "ten minutes", "more than ten minutes", "after the payment's own"],
+)
+def test_a_receipt_is_a_copy_after_the_first_one_and_after_ten_minutes(
+    own: bool,  # noqa: FBT001  parameters of the test
+    waits: list[timedelta],
+    copied: list[bool],
+) -> None:
+    till, to, now = a_till(), an_email(), a_moment()
+    sale = till.pay(a_body() | ({"Receipt": {"Email": to}} if own else {}), now)
+    for wait in waits:
+        till.send_receipt(sale, now + wait, Email=to)
+    outbox.sweep(now + timedelta(hours=1))
+
+    assert sorted(COPY in sent.body for sent in mails(to)) == copied
+
+
+@pytest.mark.usefixtures("engine")
+def test_of_two_receipts_that_are_sent_at_once_one_is_the_original() -> None:
+    till, to, now = a_till(), an_email(), a_moment()
+    sale = till.pay(a_body(), now)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda key: till.send_receipt(sale, now, key=key, Email=to), "ab"))
+    till.send_receipt(sale, now, key="a", Email=to)
+    outbox.sweep(now + timedelta(hours=1))
+
+    assert sorted(COPY in sent.body for sent in mails(to)) == [False, True]
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_receipt_that_is_shown_is_a_copy_after_ten_minutes() -> None:
+    till, now = a_till(), a_moment()
+    paid_at = f"{now - timedelta(days=2):%Y-%m-%dT%H:%M:%S}"
+    sale = till.pay(a_body(OfflineTran={"OfflineMode": True, "Invoice": "A-1", "Paid": paid_at}), now)
+    shown = [
+        receipts.get(sale.id, till.caller, now + wait, lang)
+        for wait in (TEN_MINUTES, TEN_MINUTES + timedelta(seconds=1))
+        for lang in (None, "af")
+    ]
+
+    words = [("Copy" if "Copy" in one.text else "Afskrif" if "Afskrif" in one.text else "") for one in shown if one]
+    assert words == ["", "", "Copy", "Afskrif"]
+
+
 @pytest.mark.usefixtures("engine")
 def test_a_sweep_sends_what_the_stream_did_not() -> None:
     to, other = an_email(), an_email()

@@ -229,7 +229,7 @@ def test_payments_with_any_of_twelve_taxes_count_in_one_counter(exact_engine: st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 15), ("hour", 30, 4), ("hour", 0, 3)])
+@pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 16), ("hour", 30, 5), ("hour", 0, 4)])
 def test_takings_cost_the_same_calls_for_any_payments(exact_engine: str, by: str, days: int, calls: int) -> None:
     del exact_engine
     books = a_merchant_with_agents(count=5)

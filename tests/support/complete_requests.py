@@ -26,7 +26,7 @@ from tests.support.cards import EXP, PAN, chip_data
 from tests.support.intercepted_calls import broken
 from tests.support.spec_checks import Seen
 from tests.support.stored import stored_record, stored_transaction
-from tests.support.transactions import a_guid
+from tests.support.transactions import a_body, a_guid
 
 PAYMENT = "/api/v1/payment"
 MERCHANT = "/api/v1/merchant/{merchantId}"
@@ -155,6 +155,7 @@ def of_a_list(ids: Ids) -> dict[str, Any]:
         "InvoiceOriginal": "OFF-7",
         "RRN": "000000000000",
         "ExtID": "order-1",
+        "Late": False,
         "Period": period(),
         "ClientProductCode": "ClientProductCode",
         "Format": "csv",
@@ -330,6 +331,8 @@ def pay(run: Run) -> None:
     run.make("signed", submit, signed)
     run.make("pin", submit, with_card(run.ids, 1, keyed_in(), 10.65))
     run.make("lost", submit, with_card(run.ids, 1, keyed_in(), 10.69))
+    late = {"OfflineMode": True, "Paid": f"{datetime.now(UTC) - timedelta(days=3):%Y-%m-%dT%H:%M:%S}"}
+    assert run.post(submit, a_body(OfflineTran=late)).error == (200, 0)
     assert run.post(submit, {}).error == (400, 202)
     payments = {name: run.made[name].stored.id for name in ("cash", "chip", "keyed", "linked")}
     run.ids = replace(run.ids, **payments)  # type: ignore[arg-type]  # all are texts

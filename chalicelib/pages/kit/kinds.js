@@ -17,6 +17,6 @@ export const KIND_NAMES = {
 };
 // The features in the form of a till.
 export const FEATURE_NAMES = {
-  en: { AcceptCash: "Cash", AcceptPrepaid: "Prepaid", AcceptCredit: "On account", AcceptOuterCard: "Card on another terminal", Offline: "Sells without connection", AutoLogin: "Stays signed in" },
-  af: { AcceptCash: "Kontant", AcceptPrepaid: "Voorafbetaald", AcceptCredit: "Op rekening", AcceptOuterCard: "Kaart op ander terminaal", Offline: "Verkoop sonder verbinding", AutoLogin: "Bly aangemeld" },
+  en: { AcceptCash: "Cash", AcceptPrepaid: "Prepaid", AcceptCredit: "On account", AcceptOuterCard: "Card on another terminal", Returns: "Gives money back", Discounts: "Gives discounts", Offline: "Sells without connection", AutoLogin: "Stays signed in" },
+  af: { AcceptCash: "Kontant", AcceptPrepaid: "Voorafbetaald", AcceptCredit: "Op rekening", AcceptOuterCard: "Kaart op ander terminaal", Returns: "Gee geld terug", Discounts: "Gee afslag", Offline: "Verkoop sonder verbinding", AutoLogin: "Bly aangemeld" },
 };

@@ -558,6 +558,7 @@ export const af = {
     print: "Druk",
     of: (day) => `Verslag van ${day}`,
     transactions: "Betalings en teruggawes",
+    late: (tills) => `Verkope van vroeër dae wat op hierdie dag aangekom het, getel op hul eie dae: ${tills}.`,
     numbers: "Kwitansienommers",
     first: "Eerste nommer",
     last: "Laaste nommer",

@@ -3,7 +3,7 @@ import { formatDay, shownDay } from "../kit/dates.js";
 import { Drawers, drawersOfDay } from "./drawers.js";
 import { listed } from "./history.js";
 import { useLoaded } from "../kit/load.js";
-import { formatCount } from "../kit/money.js";
+import { format, formatCount } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
 import { DayChoice, Made, ReportHead, Taxes } from "./reports.js";
 import { address } from "../kit/route.js";
@@ -77,7 +77,7 @@ function OfCurrency({ rows, taxes, currency }) {
   </section>`;
 }
 
-function Report({ day, report: { rows, taxes, numbers, count, drawers } }) {
+function Report({ day, report: { rows, taxes, late, numbers, count, drawers } }) {
   const names = texts.report;
   return html`<article class="card report">
     <h2>${names.of(formatDay(day))}</h2>
@@ -85,6 +85,7 @@ function Report({ day, report: { rows, taxes, numbers, count, drawers } }) {
       <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
     </dl>
     ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} currency=${currency} />`)}
+    ${late.length > 0 && html`<p>${names.late(late.map((one) => `${tillOf(one)} ${format(one.Amount, one.CurrencyID)} (${formatCount(one.Payments)})`).join(", "))}</p>`}
     <${Drawers} drawers=${drawers} />
     ${numbers.length > 0 && html`<${Numbers} rows=${rows} numbers=${numbers} />`}
     <${Made} last=${day} />

@@ -544,6 +544,7 @@ export const en = {
     print: "Print",
     of: (day) => `Report of ${day}`,
     transactions: "Payments and returns",
+    late: (tills) => `Sales of earlier days that arrived on this day, counted on their own days: ${tills}.`,
     numbers: "Receipt numbers",
     first: "First number",
     last: "Last number",

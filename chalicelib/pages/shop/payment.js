@@ -31,8 +31,8 @@ function Facts({ payment }) {
     [names.till, payment.TransPos.Name],
     [names.givenBack, isReturned && money(payment.AmountRvs)],
     [names.remains, isReturned && money(payment.AmountEff)],
-    [names.taken, payment.OfflineReceived && formatMoment(payment.Date)],
-    [names.received, payment.OfflineReceived && formatMoment(payment.OfflineReceived)],
+    [names.taken, payment.Received && formatMoment(payment.Date)],
+    [names.received, payment.Received && formatMoment(payment.Received)],
     [names.cashGot, payment.AmountCashGot !== null && money(payment.AmountCashGot)],
     ...(payment.TaxAmounts ?? []).map((tax) => [taxName(tax), names.taxIn(money(tax.Tax), money(tax.Gross))]),
     [names.invoice, payment.Invoice],
@@ -138,7 +138,7 @@ function Shown({ payment, reload }) {
   };
   return html`
     <section class="card headline">
-      <p class="line"><${Badge} payment=${payment} /> ${payment.OfflineReceived && html`<span class="badge">${texts.offline}</span>`}
+      <p class="line"><${Badge} payment=${payment} /> ${payment.Received && html`<span class="badge">${texts.offline}</span>`}
         <span>${formatMoment(payment.Date)}</span></p>
       <p class="net"><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></p>
       ${answer && html`<${Outcome} answer=${answer} payment=${payment} />`}
@@ -150,6 +150,7 @@ function Shown({ payment, reload }) {
       ${attempt && html`<${Unfinished} payment=${payment} attempt=${attempt} hidden=${isReturning} onAgain=${() => setReturning(true)} />`}
       ${
         canReturn(payment) &&
+        session().me.Features?.Returns !== false &&
         !isZero(payment.AmountEff) &&
         !attempt &&
         html`<div class="actions" hidden=${isReturning}>

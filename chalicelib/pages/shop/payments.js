@@ -50,7 +50,7 @@ function Row({ payment }) {
   return html`<li data-id=${payment.ID}><a href=${address("payments", {}, payment.ID)}>
     <time>${formatTime(payment.Date)}</time>
     <span class="what">${what}</span>
-    <span class="means">${meansOf(payment)}${payment.OfflineReceived && ` · ${texts.offline}`}</span>
+    <span class="means">${meansOf(payment)}${payment.Received && ` · ${texts.offline}`}</span>
     <span class="till">${payment.TransPos.Name}</span>
     <${Badge} payment=${payment} />
     <span class=${`amount${moved}`}><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></span>

@@ -6,10 +6,10 @@ import { byNet, currencies, grouped, inGroups, of, total } from "../kit/takings.
 
 export { byNet, currencies, grouped, inGroups, of, total };
 
-// The takings of a period, the taxes in them, and of a single day the receipt numbers of each till.
+// The takings of a period, the taxes in them, the late sales that were recorded in it, and of a single day the receipt numbers of each till.
 export async function takings(first, last, by) {
   const answer = await call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
-  return { rows: answer.Takings, taxes: answer.Taxes, numbers: answer.ReceiptNumbers };
+  return { rows: answer.Takings, taxes: answer.Taxes, late: answer.Late, numbers: answer.ReceiptNumbers };
 }
 
 export const kindOf = (row) => kindName(row.InputType);

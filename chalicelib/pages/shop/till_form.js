@@ -15,7 +15,10 @@ const FEATURES = Object.keys(texts.features);
 const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) => kind.feature === name));
 const HABITS = FEATURES.filter((name) => !TAKEN.includes(name));
 const RIGHTS = { ReturnOthers: 301, SeeAll: 201, Administrator: 220 };
-const AT_FIRST = { Features: { AcceptCash: true, Offline: true, AutoLogin: true }, Rights: [] }; // of a new till
+const AT_FIRST = {
+  Features: { AcceptCash: true, Returns: true, Discounts: true, Offline: true, AutoLogin: true },
+  Rights: [],
+}; // of a new till
 const NEW = "new"; // instead of the ID of a terminal
 const NO_READER = "10"; // the terminal's EntryCaps
 const PLACE = ["SIC", "Currency", "Country", "City", "Location", "RegionCode", "EntryCaps", "ZIP"];

@@ -8,7 +8,10 @@ import { fullOf, goodsOf, isEmpty, quantityOf, soldLines, sumOf } from "./basket
 import { decimal, maySellOffline, minorOf } from "./rules.js";
 import { WORDS, change, discount, more, remove } from "./sale.js";
 import { texts } from "./texts.js";
-import { tenders } from "./till.js";
+import { tenders, till } from "./till.js";
+
+// The service refuses discounts of an agent without the feature.
+const mayDiscount = () => till().features?.Discounts !== false;
 
 // A discount on a line, or with `place` null on all: a percentage, or an amount.
 function Discount({ place, title, off, most, currency, digits, onClose }) {
@@ -41,7 +44,7 @@ function Line({ line, place, currency, digits, onDiscount }) {
     ${sold[1] && html`<p class="line dim"><span class="name">${sold[1].title}</span> ${money(sold[1].minor)}</p>`}
     <p class="line"><small class="name">${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</small>
       ${button(texts.oneLess, "−", () => more(place, "-1"))}${button(texts.oneMore, "+", () => more(place, "1"))}
-      ${button(texts.discount, "%", onDiscount)}${button(texts.remove, "✕", () => remove(place))}</p>
+      ${mayDiscount() && button(texts.discount, "%", onDiscount)}${button(texts.remove, "✕", () => remove(place))}</p>
   </li>`;
 }
 
@@ -62,7 +65,7 @@ export function Lines({ sale, currency, digits }) {
         html`<li><p class="line"><span class="name">${texts.discount}${sale.off.percent ? ` ${sale.off.percent} %` : ""}</span>
         <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`
       }</ul>
-    <button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off, most: goodsOf(sale) })}>${texts.discountOnAll}</button>
+    ${mayDiscount() && html`<button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off, most: goodsOf(sale) })}>${texts.discountOnAll}</button>`}
     ${asked && html`<${Discount} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}
   </section>`;
 }

@@ -153,7 +153,7 @@ function Returns({ payment }) {
     ${data?.length !== count && html`<li>${texts.return.done(format(amount, payment.CurrencyID))}</li>`}</ul>`;
 }
 
-function Row({ row, isOnline, onChanged }) {
+function Row({ row, givesBack, onChanged }) {
   const [isReturning, setReturning] = useState(false);
   const { id, state, sale, payment, isReturn } = row;
   return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
@@ -170,7 +170,7 @@ function Row({ row, isOnline, onChanged }) {
         html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
         <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
       }
-      ${mayReturn(row) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
+      ${mayReturn(row) && givesBack && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
       ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
     </div>
     ${payment?.CountRvs > 0 && !isReturn && html`<${Returns} payment=${payment} />`}
@@ -308,7 +308,7 @@ export function Sales({ state, query }) {
       ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`
     }
     ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
-    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} isOnline=${state.isOnline} onChanged=${listed.replace} />`)}</ul>
+    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} />`)}</ul>
     ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
     ${(next || rows.length > limit) && html`<button type="button" onClick=${showMore}>${texts.list.more}</button>`}
   </section>`;

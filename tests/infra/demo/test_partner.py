@@ -72,7 +72,7 @@ def test_the_same_order_has_the_same_policy() -> None:
 
 @pytest.mark.parametrize("amount", ["", "0", "0.00", "-1", "1e3", "1.234", "ten", "٣"])
 def test_what_cannot_be_insured_is_named(amount: str) -> None:
-    status, body = demo_partner.answer(a_request(AmountClient=amount))
+    status, body = demo_partner.answer(a_request(AmountClient=amount, OrderId=" "))
 
     assert status == 422
     assert [problem["Name"] for problem in body["Problems"]] == ["AmountClient", "OrderId"]

@@ -206,3 +206,21 @@ def test_payments_at_every_call_are_counted_once_and_steps_are_not_undone(run: R
     assert {one.phase for one in approved} == {Phase.APPROVED}
     assert wrong_entries(till.merchant.id, "2026-03", approved) == []
     assert till.counted() == (41, 41 * 1230)
+
+
+def test_the_further_entry_of_a_late_sale_is_written_again(run: Run) -> None:
+    till = a_till()
+    offline = {"OfflineMode": True, "Invoice": "A-1", "Paid": "2026-03-01T12:00:00"}
+    late, today = (till.pay(a_body(OfflineTran=offline | paid)) for paid in ({}, {"Paid": "2026-03-14T00:00:01"}))
+    before = history_of(till.merchant.id)
+    places = {
+        name: item for name, item in before.items() if item["month"]["S"] == history.late_partition(till.merchant.id)
+    }
+    for item in places.values():
+        client().call("DeleteItem", TableName=table_name(history.TABLE), Key=items.key_of(history.TABLE, item))
+
+    assert [item["id"]["S"] for item in places.values()] == [late.id.casefold()]
+    assert today.received_at is not None
+    assert "written" in run()
+    assert history_of(till.merchant.id) == before
+    assert "written" not in run()

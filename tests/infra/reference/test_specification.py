@@ -22,7 +22,9 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         f"{REVERSE}.BasicReverseTran.Description is ours",
         "/api/v1/user/login/session.Remember is ours",
         *(f"Pos.{name} is ours" for name in ("Rights", "Sessions", "TerminalID", "TID")),
-        *(f"Transaction.{name} is ours" for name in ("OfflineReceived", "TaxAmounts")),
+        *(f"/api/v1/payment/{name}.ListBasicModel.Late is ours" for name in ("listHistoryEx", "listByDaysEx")),
+        *(f"MobileSettings.Features.{name} is ours" for name in ("Discounts", "Returns")),
+        *(f"Transaction.{name} is ours" for name in ("Received", "TaxAmounts")),
     ),
     "a sample has the field, or misses it": (
         f"{MERCHANT}/update.ID is ours",
