@@ -14,13 +14,15 @@ from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import StrEnum
 
-from chalicelib.domain.business_days import ZONE
+from chalicelib.domain.business_days import ZONE, business_day
 from chalicelib.domain.kinds import ENGLISH, InputType
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import AMOUNT, Currency, rounded, smallest_coin
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
 from chalicelib.domain.taxes import TaxAmount
+
+Day = date  # in a class with a field of this name
 
 
 @dataclass(frozen=True)
@@ -381,7 +383,6 @@ class Original:
     mode: int | None = None
     partial: bool = False  # less than the payment's amount
     took_rest: bool = False  # all that remained
-    agent_id: int | None = None  # when it is another one
     gives_back: Mapping[str, Decimal] | None = None
 
 
@@ -453,6 +454,18 @@ class Transaction:
     def counts_at(self) -> datetime:
         """Return the time at which it counts: an offline payment's Date, but never a time in the future."""
         return min(self.date or self.created_at, self.created_at)
+
+    @property
+    def recorded_on(self) -> Day:
+        """Return the merchant's day on which it was recorded. An offline payment may count on an earlier day."""
+        return business_day(self.created_at, self.gmt)
+
+    @property
+    def cash_minor(self) -> int:
+        """Return the cash that its agent took, or minus the cash that it gave back, when it was recorded."""
+        if self.input_type != InputType.CASH or not self.moved_money:
+            return 0
+        return self.amount_minor if self.took_money else -self.amount_minor
 
     @property
     def remaining_minor(self) -> int:

@@ -62,6 +62,7 @@ class IdentityView(View):
     is_administrator: bool
     is_system_user: bool
     rights: list[int]
+    drawer_blind: bool
     expires_at: str | None
 
 
@@ -94,6 +95,7 @@ class IdentityAnswer(Answer):
             today=business_day(now, own).isoformat(),
             is_administrator=is_administrator(agent),
             rights=sorted(rights_of(agent)),
+            drawer_blind=bool(merchant and merchant.drawer_blind),
             expires_at=ends_at and _text_or_none(ends_at, zone_of(gmt, own)),
         )
         return cls(data=view)

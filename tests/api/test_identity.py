@@ -58,6 +58,7 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
         "IsAdministrator": True,
         "IsSystemUser": False,
         "Rights": [220, 301],
+        "DrawerBlind": False,
         "ExpiresAt": None,
     }
 
