@@ -76,7 +76,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", accounts.list_cards),
     Endpoint("POST", "/api/v1/report/takings", history.takings),
     Endpoint("POST", "/api/v1/report/drawer", drawers.report),
-    Endpoint("POST", "/api/v1/report/drawer/list", drawers.list_of_day),
+    Endpoint("POST", "/api/v1/report/drawer/list", drawers.list_opened),
     Endpoint("GET", "/api/v1/health", pages.health, public=True),
 )
 DOCUMENTS = (

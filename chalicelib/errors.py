@@ -46,6 +46,8 @@ class ErrorCode(Enum):
     KIND_NOT_SUPPORTED = (312, 400, "This kind of operation is not supported.")
     PRICE_LIST_CHANGED = (314, 409, "The price list was changed meanwhile: load it again.")
     NO_USABLE_TERMINAL = (315, 409, "The agent has no terminal that may take payments.")
+    DRAWER_OPEN = (316, 409, "The agent's drawer is open already.")
+    NO_OPEN_DRAWER = (317, 409, "No drawer of the agent is open.")
 
     TOO_SOON = (401, 429, "This may be asked once in ten minutes.")  # AuthAccount names the interval of its stage
     THROTTLED = (402, 429, "Too many requests.")

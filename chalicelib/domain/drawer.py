@@ -1,156 +1,226 @@
-"""The drawer: the cash that an agent should have on a day, and the cash that was counted. Pure functions."""
+"""The drawer: a session of an agent's cash, from a float to a count. Pure functions."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.domain.kinds import InputType
-from chalicelib.domain.money import Currency, from_minor
+from chalicelib.domain.answer_size import bytes_in_answer
+from chalicelib.domain.business_days import business_day
+from chalicelib.domain.cash import Cash, added, in_drawer, money_in, units_in
+from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import minor
-from chalicelib.domain.takings import Moved
-from chalicelib.errors import Check, Finding, invalid
+from chalicelib.domain.takings import too_much
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
-Sums = Mapping[tuple[str, int], int]  # minor units by currency and its decimals
+OPEN, PAID_IN, PAID_OUT, CLOSE, NOTE = "open", "in", "out", "close", "note"  # the actions, and the kinds of movements
+AMOUNTS: Mapping[str, str] = {OPEN: "float", PAID_IN: "amount", PAID_OUT: "amount", CLOSE: "counted"}  # their fields
+MOST_MOVEMENTS = 100  # with notes of 512 characters they have at most 210 KB: DynamoDB's limit of an item is 400 KB
+KEPT_FOR_CLOSE = 1  # of these movements: a drawer can always be closed
+DRAWER_BYTES, MOVEMENT_BYTES = 700, 250  # in an answer of Lambda, without names and notes
+MOST_BYTES = 4_900_000  # of all drawers in an answer
 
 
 @dataclass(frozen=True)
-class Count:
-    """A float or a count of a drawer on a day, stored and never changed; `number` counts those of the day from 1.
+class Movement:
+    """An act on a drawer. Its amount is the float of `open`, the count of `close`, and None for a note."""
 
-    The latest has a second copy, which the next count replaces.
-    """
-
-    client_id: int
-    place: str
-    number: int
-    agent_id: int
-    currency: Currency
-    stored_at: datetime
-    stored_by: int  # an agent's ID
-    cash_minor: int  # the agent's cash when this was stored; later sales of the day may change it
-    float_minor: int | None = None
-    counted_minor: int | None = None
-    counted_at: datetime | None = None
-    counted_by: int | None = None
+    at: datetime
+    by: int  # an agent's ID
+    kind: str
+    amount_minor: int | None = None
     note: str | None = None
-    version: int = 1
-
-
-@dataclass(frozen=True)
-class Entry:
-    """The float and the counted cash that somebody enters, None for an absent one, and a note about them."""
-
-    float_amount: Decimal | None = None
-    counted: Decimal | None = None
-    note: str | None = None
-
-    def in_minor(self, currency: Currency) -> tuple[int | None, int | None]:
-        """Return both amounts in minor units. Raise VALIDATION_FAILED with all findings about them."""
-        (float_minor, wrong), (counted_minor, also_wrong) = (
-            (None if amount is None else 0, ()) if not amount else minor(name, amount, currency)
-            for name, amount in (("float", self.float_amount), ("counted", self.counted))
-        )
-        if findings := (*wrong, *also_wrong):
-            raise invalid(*findings)
-        return float_minor, counted_minor
-
-
-@dataclass(frozen=True)
-class Cash:
-    """The cash of an agent on a day: taken less given back, and given back by others for its payments."""
-
-    own: Sums = field(default_factory=dict)
-    by_others: Sums = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Drawer:
-    """An agent's drawer on a day. Without a currency it has neither cash nor a count."""
+    """A drawer with its movements, the opening first. Once closed, it only gets notes.
+
+    `cash` is what its agent took and gave back meanwhile, in the drawer's currency; None while it is open.
+    """
 
     client_id: int
-    day: date
+    place: str
     agent_id: int
-    agent_name: str
-    currency: Currency | None
-    cash: Cash
-    latest: Count | None
+    currency: Currency
+    opened_at: datetime
+    movements: tuple[Movement, ...]
+    closed_at: datetime | None = None
+    cash: Cash | None = None
+    version: int = 1
 
     @property
-    def cash_minor(self) -> int:
-        """Return the cash taken less the cash given back, in the drawer's currency only."""
-        return self._in_currency(self.cash.own)
+    def id(self) -> str:
+        """Return its ID, a GUID."""
+        return self.place.rpartition("#")[-1]
 
     @property
-    def by_others_minor(self) -> int:
-        """Return the cash that others gave back for the agent's payments. It did not leave this drawer."""
-        return self._in_currency(self.cash.by_others)
+    def close(self) -> Movement | None:
+        """Return the count that closed it, None while it is open."""
+        return next((one for one in self.movements if one.kind == CLOSE), None)
 
     @property
-    def expected_minor(self) -> int:
-        """Return the cash that the drawer should hold."""
-        in_float = self.latest.float_minor if self.latest else None
-        return (in_float or 0) + self.cash_minor
+    def unit(self) -> str:
+        """Return its currency as the names of cash have it."""
+        return self.currency.unit
+
+    def sum_of(self, kind: str) -> int:
+        """Return the minor units of its movements of one kind."""
+        return sum(one.amount_minor or 0 for one in self.movements if one.kind == kind)
+
+
+@dataclass(frozen=True)
+class LatestDrawer:
+    """The latest drawer of an agent.
+
+    While it is open, `before` is the agent's cash that is not in it: what was recorded before the opening, of the days
+    whose cash the drawer may hold.
+    """
+
+    client_id: int
+    place: str
+    drawer_id: str
+    unit: str  # its currency, as the names of cash have it
+    opened_at: datetime
+    before: Cash | None = None
+    version: int = 1
+
+    @property
+    def agent_id(self) -> int:
+        """Return the agent."""
+        return int(self.place.rpartition("#")[-1])
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the drawer is open."""
+        return self.before is not None
+
+    def holds(self, moved: Cash, gmt: int) -> Cash:
+        """Return the part of an agent's cash that the drawer holds while it is open. `gmt` is the merchant's zone."""
+        if self.before is None:
+            return {}
+        near = in_drawer(moved, business_day(self.opened_at, gmt), self.unit)
+        return added(near, self.before, -1)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What somebody enters for an action: the amount that it needs, if it needs one, and a note."""
+
+    action: str
+    amount: Decimal | None = None
+    note: str | None = None
+
+    @property
+    def name(self) -> str | None:
+        """Return the field of the amount, None for a note."""
+        return AMOUNTS.get(self.action)
+
+    @property
+    def entered(self) -> Mapping[str, str]:
+        """Return what is stored, as text, by the names that the audit has."""
+        amount = None if self.amount is None else f"{self.amount.normalize():f}"
+        values = {self.name or "": amount, NOTE: self.note}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def movement(self, currency: Currency, by: int, now: datetime) -> Movement:
+        """Return the movement of an action. Raise VALIDATION_FAILED for too many decimals."""
+        amount_minor: int | None = None
+        if self.name and self.amount is not None:
+            amount_minor, findings = minor(self.name, self.amount, currency) if self.amount else (0, ())
+            if findings:
+                raise invalid(*findings)
+        return Movement(now, by, self.action, amount_minor, self.note)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A drawer as it is answered; its `cash_minor` is that of now. Without a drawer: cash that was in none.
+
+    While it `is_blind`, the caller does not see what is expected.
+    """
+
+    client_id: int
+    agent_id: int
+    agent_name: str | None
+    currency: str
+    digits: int
+    cash_minor: int
+    drawer: Drawer | None = None
+    is_blind: bool = False
+
+    @property
+    def expected_minor(self) -> int | None:
+        """Return the cash that the drawer should hold; None without a drawer."""
+        if self.drawer is None:
+            return None
+        moved = self.drawer.sum_of(PAID_IN) - self.drawer.sum_of(PAID_OUT)
+        return self.drawer.sum_of(OPEN) + self.cash_minor + moved
 
     @property
     def difference_minor(self) -> int | None:
-        """Return the counted cash less the expected; None before a count."""
-        counted_minor = self.latest.counted_minor if self.latest else None
-        return None if counted_minor is None else counted_minor - self.expected_minor
+        """Return the counted cash less the expected; None before the count."""
+        if self.drawer is None or self.drawer.close is None or self.expected_minor is None:
+            return None
+        return self.drawer.sum_of(CLOSE) - self.expected_minor
 
-    def decimal(self, amount_minor: int) -> Decimal:
-        """Return an amount of the drawer with the currency's digits."""
-        return from_minor(amount_minor, self.currency) if self.currency else Decimal(amount_minor)
-
-    def _in_currency(self, sums: Sums) -> int:
-        return sums.get((self.currency.code, self.currency.digits), 0) if self.currency else 0
+    def decimal(self, amount_minor: int | None) -> Decimal | None:
+        """Return an amount with the currency's digits."""
+        return None if amount_minor is None else Decimal(amount_minor).scaleb(-self.digits)
 
 
-def cash_by_agent(moved: Iterable[Moved]) -> Mapping[int, Cash]:
-    """Return the cash of each agent that took cash or gave it back, or for which others gave it back."""
-    own, by_others = (defaultdict[int, Counter[tuple[str, int]]](Counter) for _ in range(2))
-    for one in moved:
-        counter = one.counter
-        if counter.input_type != InputType.CASH or not (one.number or one.amount_minor):
-            continue
-        currency = counter.currency, counter.digits
-        own[counter.agent_id][currency] += -one.amount_minor if counter.reverse_mode else one.amount_minor
-        if one.original_agent is not None:
-            by_others[one.original_agent][currency] += one.amount_minor
-    return {agent_id: Cash(own[agent_id], by_others[agent_id]) for agent_id in own.keys() | by_others.keys()}
-
-
-def currency_code(taken: str | None, cash: Cash) -> str | None:
-    """Return the code of a drawer's currency before a count: `taken`, which the agent takes now.
-
-    Cash of the day in other currencies only comes from an earlier terminal: then it is one of those.
-    """
-    held = sorted(code for code, _ in cash.own)
-    return held[0] if held and taken not in held else taken
-
-
-def day_of(requested: date | None, today: date) -> date:
-    """Return the day of a drawer: the requested one, or today. Raise VALIDATION_FAILED for a day to come."""
-    if requested and requested > today:
-        raise invalid(Finding("day", Check.OUT_OF_RANGE, f"Today or an earlier day is expected: today is {today}."))
-    return requested or today
-
-
-def next_count(drawer: Drawer, currency: Currency, entry: Entry, by: int, now: datetime) -> Count:
-    """Return the next count of a drawer. An absent float stays; so does an absent count, with its time and author."""
-    float_minor, counted_minor = entry.in_minor(currency)
-    before = drawer.latest or Count(drawer.client_id, "", 0, drawer.agent_id, currency, now, by, 0)
-    after = replace(
-        before,
-        number=before.number + 1,
-        stored_at=now,
-        stored_by=by,
-        cash_minor=drawer.cash_minor,
-        note=entry.note,
+def shown(drawer: Drawer, agent_name: str | None, held: Cash, *, is_blind: bool) -> Shown:
+    """Return a drawer as it is answered. `held` is the cash of an open one; a closed one has its own."""
+    return Shown(
+        client_id=drawer.client_id,
+        agent_id=drawer.agent_id,
+        agent_name=agent_name,
+        currency=drawer.currency.code,
+        digits=drawer.currency.digits,
+        cash_minor=money_in(held if drawer.cash is None else drawer.cash, drawer.unit),
+        drawer=drawer,
+        is_blind=is_blind and drawer.closed_at is None,
     )
-    if float_minor is not None:
-        after = replace(after, float_minor=float_minor)
-    if counted_minor is not None:
-        after = replace(after, counted_minor=counted_minor, counted_at=now, counted_by=by)
-    return after
+
+
+def outside_of_drawers(client_id: int, agent_id: int, agent_name: str | None, cash: Cash) -> list[Shown]:
+    """Return a row for each currency of the cash that an agent moved while it was in no drawer."""
+    return [
+        Shown(client_id, agent_id, agent_name, unit[1:], int(unit[0]), money_in(cash, unit)) for unit in units_in(cash)
+    ]
+
+
+def with_movement(drawer: Drawer, new: Movement) -> Drawer:
+    """Return a drawer with one more movement. Raise VALIDATION_FAILED when it has as many as it may have."""
+    kept = 0 if new.kind == CLOSE or drawer.closed_at else KEPT_FOR_CLOSE
+    if new.kind != CLOSE and len(drawer.movements) + kept >= MOST_MOVEMENTS:
+        message = f"A drawer has at most {MOST_MOVEMENTS} movements: close it, and open another one."
+        raise invalid(Finding("action", Check.OUT_OF_RANGE, message))
+    return replace(drawer, movements=(*drawer.movements, new))
+
+
+def closed(drawer: Drawer, count: Movement, cash: Cash) -> Drawer:
+    """Return a drawer after its count, with the cash that was taken and given back while it was open."""
+    return replace(with_movement(drawer, count), closed_at=count.at, cash=cash)
+
+
+def require_open(drawer: Drawer | None, latest: LatestDrawer | None) -> tuple[Drawer, LatestDrawer]:
+    """Return a drawer, which must be its agent's open one: otherwise raise NO_OPEN_DRAWER.
+
+    It may have been closed after `latest` was read.
+    """
+    if drawer is None or latest is None or drawer.closed_at is not None or latest.drawer_id != drawer.id:
+        raise ServiceError(ErrorCode.NO_OPEN_DRAWER)
+    return drawer, latest
+
+
+def check_size(rows: Iterable[Shown]) -> None:
+    """Raise PERIOD_TOO_LONG for more drawers than fit into an answer."""
+    if sum(map(_size_of, rows)) > MOST_BYTES:
+        raise too_much()
+
+
+def _size_of(row: Shown) -> int:
+    movements: Sequence[Movement] = row.drawer.movements if row.drawer else ()
+    notes = sum(MOVEMENT_BYTES + bytes_in_answer(one.note or "") for one in movements)
+    return DRAWER_BYTES + bytes_in_answer(row.agent_name or "") + notes

@@ -56,7 +56,6 @@ class HistoryEntry:
     client_product_code: str | None = None  # exactly as the till sent it
     phase: Phase | None = None  # a final phase; None: only the record has it
     original_id: str | None = None  # the payment of a reversal
-    original_agent: int | None = None  # the payment's agent, when another one reverses it
     taxes: tuple[TaxAmount, ...] = ()
     taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
     discounts_minor: int = 0  # off the lines of a payment
@@ -132,7 +131,6 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         client_product_code=transaction.particulars.client_product_code,
         phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
         original_id=transaction.original.id,
-        original_agent=transaction.original.agent_id,
         taxes=transaction.tax_amounts,
         taxed_again_minor=transaction.taxed_again_minor or 0,
         discounts_minor=transaction.discounts_minor or 0,

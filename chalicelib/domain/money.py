@@ -37,6 +37,11 @@ class Currency:
     digits: int = field(metadata={"within": range(5)})
 
     @property
+    def unit(self) -> str:
+        """Return it with its digits, as the names of numbers have it: 2ZAR."""
+        return f"{self.digits}{self.code}"
+
+    @property
     def sign(self) -> str:
         """Return the sign of a well-known currency, else its code."""
         return SIGNS.get(self.code, self.code)

@@ -211,7 +211,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             pin_mode=original.result.pin_mode,
         ),
         completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
-        original=_original(order, original, agent, amount_minor, _gives_back(original, returned, taxes)),
+        original=_original(order, original, amount_minor, _gives_back(original, returned, taxes)),
         tax_amounts=taxes,
         taxed_again_minor=taxed_again(with_codes(remaining, returned.money), original.tax_amounts) or None,
         discounts_minor=None,
@@ -308,7 +308,7 @@ def is_repeated(order: ReversalOrder, latest: Transaction, agent_id: int, now: d
 
 
 def _original(
-    order: ReversalOrder, payment: Transaction, agent: Agent, amount_minor: int, gives_back: Mapping[str, Decimal]
+    order: ReversalOrder, payment: Transaction, amount_minor: int, gives_back: Mapping[str, Decimal]
 ) -> Original:
     return Original(
         id=payment.id,
@@ -316,7 +316,6 @@ def _original(
         mode=int(order.mode),
         partial=amount_minor < payment.amount_minor,
         took_rest=amount_minor == payment.remaining_minor,
-        agent_id=payment.agent.id if payment.agent.id != agent.id else None,
         gives_back=gives_back or None,
     )
 

@@ -28,7 +28,6 @@ class Moved:
     taxes: tuple[TaxAmount, ...] = ()
     taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
     discounts_minor: int = 0
-    original_agent: int | None = None  # the agent of the payments whose cash another agent gave back
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_I
 from chalicelib.domain.secret import masked_number
 from chalicelib.domain.taxes import TaxAmount
 
+Day = date  # in a class with a field of this name
+
 
 @dataclass(frozen=True)
 class TerminalSnapshot:
@@ -381,7 +383,6 @@ class Original:
     mode: int | None = None
     partial: bool = False  # less than the payment's amount
     took_rest: bool = False  # all that remained
-    agent_id: int | None = None  # when it is another one
     gives_back: Mapping[str, Decimal] | None = None
 
 
@@ -462,9 +463,19 @@ class Transaction:
     @property
     def is_late(self) -> bool:
         """Return whether it is an offline sale that was recorded after the merchant's day of its Date."""
-        return self.received_at is not None and business_day(self.created_at, self.gmt) > business_day(
-            self.counts_at, self.gmt
-        )
+        return self.received_at is not None and self.recorded_on > business_day(self.counts_at, self.gmt)
+
+    @property
+    def recorded_on(self) -> Day:
+        """Return the merchant's day on which it was recorded. An offline payment may count on an earlier day."""
+        return business_day(self.created_at, self.gmt)
+
+    @property
+    def cash_minor(self) -> int:
+        """Return the cash that its agent took, or minus the cash that it gave back, when it was recorded."""
+        if self.input_type != InputType.CASH or not self.moved_money:
+            return 0
+        return self.amount_minor if self.took_money else -self.amount_minor
 
     @property
     def remaining_minor(self) -> int:

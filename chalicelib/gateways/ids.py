@@ -1,7 +1,9 @@
 """IDs that the service makes: random, or derived with the stage's digest key. No caller can compute one."""
 
 import uuid
+from datetime import datetime
 
+from chalicelib.domain.guid import time_part
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways.secrets import keyed_digest
 
@@ -9,6 +11,11 @@ from chalicelib.gateways.secrets import keyed_digest
 def new_guid() -> str:
     """Return a random GUID in upper case."""
     return str(uuid.uuid4()).upper()
+
+
+def new_guid_of(at: datetime) -> str:
+    """Return a random GUID that sorts by its time (version 7), in upper case."""
+    return f"{time_part(at)}-7{new_guid()[15:]}"
 
 
 def derived_guid(purpose: str, *content: object) -> str:

@@ -1,20 +1,23 @@
-"""Drawers: the cash that they should hold, and its counts."""
+"""Drawers: from a float to a count."""
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.base import views_of
+from chalicelib.domain.business_days import zone_of
+from chalicelib.schemas.base import Headers, views_of
 from chalicelib.schemas.drawer import DrawerAnswer, DrawersAnswer, DrawerView, ListDrawers, ReportDrawer
 from chalicelib.services import drawers
 
 
-def report(body: ReportDrawer, caller: Caller) -> DrawerAnswer:
-    """Report the cash that a drawer should hold on a day, or store its float or count first."""
-    found = drawers.report(body, caller, outside.now())
-    [one] = found.drawers
-    return DrawerAnswer(drawer=DrawerView.of(one, body.gmt, found.gmt))
+def report(body: ReportDrawer, caller: Caller, headers: Headers) -> DrawerAnswer:
+    """Open, count or read a drawer, or pay cash into it or out of it."""
+    key = headers.idempotency_key if body.readable("action") else None
+    found = drawers.report(body, caller, outside.now(), key=key)
+    view = DrawerView.of(found.rows[0], zone_of(body.gmt, found.gmt)) if found.rows else None
+    return DrawerAnswer.of(view, replayed=found.replayed)
 
 
-def list_of_day(body: ListDrawers, caller: Caller) -> DrawersAnswer:
-    """List the drawers of a day: of everyone who took or gave back cash, or counted."""
-    found = drawers.list_of_day(body, caller, outside.now())
-    return DrawersAnswer(drawers=views_of(lambda one: DrawerView.of(one, body.gmt, found.gmt), found.drawers))
+def list_opened(body: ListDrawers, caller: Caller) -> DrawersAnswer:
+    """List the drawers that were opened in a period, and the cash that was in none."""
+    found = drawers.list_opened(body, caller, outside.now())
+    zone = zone_of(body.gmt, found.gmt)
+    return DrawersAnswer(drawers=views_of(lambda one: DrawerView.of(one, zone), found.rows))

@@ -1,107 +1,151 @@
-"""The requests to report drawers, and their answers."""
+"""The requests to act on drawers and to report them, and their answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from chalicelib.domain.business_days import text_of, zone_of
-from chalicelib.domain.drawer import Drawer, Entry
-from chalicelib.domain.money import MAX_MINOR
-from chalicelib.errors import ErrorCode
-from chalicelib.schemas.base import Answer, Exact, Identifier, Text, View
-from chalicelib.schemas.history import Day
+from chalicelib.domain import drawer as domain
+from chalicelib.domain.business_days import text_of
+from chalicelib.domain.drawer import AMOUNTS, CLOSE, Drawer, Entry, Movement, Shown
+from chalicelib.domain.money import MAX_MINOR, from_minor
+from chalicelib.errors import Check, ErrorCode, Finding
+from chalicelib.schemas.base import Answer, Exact, Identifier, Rule, RuledRequest, Text, View
+from chalicelib.schemas.history import GUID, PeriodModel, Sought
 from chalicelib.schemas.request_context import Context
 
-DrawerAmount = Annotated[Exact, Field(ge=0, le=MAX_MINOR)]
+FromZero = Annotated[Exact, Field(ge=0, le=MAX_MINOR)]
+AboveZero = Annotated[Exact, Field(gt=0, le=MAX_MINOR)]
+REQUIRED = "It is required for this Action."
 
 
-class ReportDrawer(Context):
-    """The body of report/drawer. With Float or Counted it stores them, else it reads."""
+def _missing(request: Any, _: dict[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each field that the action needs; without an action nothing is stored."""
+    amounts = {"float": request.float_amount, "amount": request.amount, "counted": request.counted}
+    others = {"drawer_id": request.drawer_id, "note": request.note}
+    if request.action is None:
+        if any(value is not None for value in (*amounts.values(), request.note)):
+            yield Finding("action", Check.REQUIRED, "Without an Action nothing is stored.")
+        return
+    needed = {AMOUNTS[request.action]: amounts[AMOUNTS[request.action]]} if request.action in AMOUNTS else others
+    for name, value in needed.items():
+        if value is None:
+            yield Finding(name, Check.REQUIRED, REQUIRED)
+
+
+class ReportDrawer(Context, RuledRequest):
+    """The body of report/drawer. Without an Action it reads."""
 
     ZEROS: ClassVar[frozenset[str]] = frozenset({"AgentID"})
-    JUDGED: ClassVar[tuple[str, ...]] = ("agent_id", "account_id")
+    JUDGED: ClassVar[tuple[str, ...]] = ("agent_id", "account_id", "drawer_id")
+    RULES: ClassVar[Sequence[Rule]] = (
+        Rule(("action", "float_amount", "amount", "counted", "note", "drawer_id"), _missing),
+    )
 
-    day: Day | None = None
+    action: Literal["open", "in", "out", "close", "note"] | None = None
     agent_id: Identifier | None = None
     account_id: Identifier | None = None
-    float_amount: DrawerAmount | None = Field(None, alias="Float")
-    counted: DrawerAmount | None = None
+    drawer_id: Annotated[Sought, GUID] | None = None
+    float_amount: FromZero | None = Field(None, alias="Float")
+    amount: AboveZero | None = None
+    counted: FromZero | None = None
     note: Text | None = None
 
-    @property
-    def is_reading(self) -> bool:
-        """Return whether it stores nothing: a note needs a float or a count."""
-        return self.float_amount is None and self.counted is None
-
-    @property
-    def entered(self) -> Sequence[str]:
-        """Return the names of the values that it enters."""
-        names = {"float": self.float_amount, "counted": self.counted, "note": self.note}
-        return [name for name, value in names.items() if value is not None]
-
     def to_domain(self) -> Entry:
-        """Return the amounts and the note."""
-        return Entry(self.float_amount, self.counted, self.note)
+        """Return the action with its amount and note."""
+        amounts = {"float": self.float_amount, "amount": self.amount, "counted": self.counted}
+        return Entry(self.action or "", amounts.get(AMOUNTS.get(self.action or "", "")), self.note)
 
 
 class ListDrawers(Context):
     """The body of report/drawer/list."""
 
+    PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.AGENT_NOT_FOUND: "AccountID"}
     JUDGED: ClassVar[tuple[str, ...]] = ("account_id",)
 
-    day: Day | None = None
+    period: PeriodModel = PeriodModel()
     account_id: Identifier | None = None
 
 
-class DrawerView(View):
-    """An agent's drawer on a day."""
+class MovementView(View):
+    """An act on a drawer."""
 
-    day: str
-    agent_id: int
-    agent_name: str
-    currency_id: str | None
-    float_amount: Decimal | None = Field(alias="Float")
-    cash: Decimal
-    returned_by_others: Decimal
-    expected: Decimal
-    counted: Decimal | None
-    difference: Decimal | None
+    at: str
+    by: int
+    kind: str
+    amount: Decimal | None
     note: str | None
-    counted_at: str | None
-    counted_by: int | None
 
     @classmethod
-    def of(cls, drawer: Drawer, gmt: int | None, merchant_gmt: int) -> Self:
-        """Return the view of a drawer, with the time in the zone of the request's `gmt`."""
-        latest, decimal = drawer.latest, drawer.decimal
-        counted_at = latest and latest.counted_at
+    def of(cls, one: Movement, drawer: Drawer, gmt: int) -> Self:
+        """Return the view of a movement."""
+        amount = None if one.amount_minor is None else from_minor(one.amount_minor, drawer.currency)
+        return cls(at=text_of(one.at, gmt), by=one.by, kind=one.kind, amount=amount, note=one.note)
+
+
+class DrawerView(View):
+    """An agent's drawer from its float to its count, or cash that was in none."""
+
+    drawer_id: str | None
+    agent_id: int
+    agent_name: str | None
+    currency_id: str
+    opened_at: str | None
+    opened_by: int | None
+    float_amount: Decimal | None = Field(alias="Float")
+    cash: Decimal | None
+    paid_in: Decimal | None
+    paid_out: Decimal | None
+    expected: Decimal | None
+    counted: Decimal | None
+    difference: Decimal | None
+    closed_at: str | None
+    closed_by: int | None
+    movements: list[MovementView]
+
+    @classmethod
+    def of(cls, row: Shown, gmt: int) -> Self:
+        """Return the view of a drawer, with times in a zone."""
+        drawer = row.drawer
+        count = drawer.close if drawer else None
+
+        def sum_of(kind: str) -> Decimal | None:
+            return row.decimal(drawer.sum_of(kind)) if drawer else None
+
         return cls(
-            day=drawer.day.isoformat(),
-            agent_id=drawer.agent_id,
-            agent_name=drawer.agent_name,
-            currency_id=drawer.currency.code if drawer.currency else None,
-            float_amount=decimal(latest.float_minor) if latest and latest.float_minor is not None else None,
-            cash=decimal(drawer.cash_minor),
-            returned_by_others=decimal(drawer.by_others_minor),
-            expected=decimal(drawer.expected_minor),
-            counted=decimal(latest.counted_minor) if latest and latest.counted_minor is not None else None,
-            difference=None if drawer.difference_minor is None else decimal(drawer.difference_minor),
-            note=latest and latest.note,
-            counted_at=counted_at and text_of(counted_at, zone_of(gmt, merchant_gmt)),
-            counted_by=latest and latest.counted_by,
+            drawer_id=drawer and drawer.id,
+            agent_id=row.agent_id,
+            agent_name=row.agent_name,
+            currency_id=row.currency,
+            opened_at=drawer and text_of(drawer.opened_at, gmt),
+            opened_by=drawer and drawer.movements[0].by,
+            float_amount=sum_of(domain.OPEN),
+            cash=None if row.is_blind else row.decimal(row.cash_minor),
+            paid_in=sum_of(domain.PAID_IN),
+            paid_out=sum_of(domain.PAID_OUT),
+            expected=None if row.is_blind else row.decimal(row.expected_minor),
+            counted=sum_of(CLOSE) if count else None,
+            difference=row.decimal(row.difference_minor),
+            closed_at=text_of(count.at, gmt) if count else None,
+            closed_by=count and count.by,
+            movements=[MovementView.of(one, drawer, gmt) for one in drawer.movements] if drawer else [],
         )
 
 
 class DrawerAnswer(Answer):
-    """The answer with a drawer."""
+    """The answer with a drawer; null when the agent never had one."""
 
-    drawer: DrawerView
+    drawer: DrawerView | None
+
+    @classmethod
+    def of(cls, view: DrawerView | None, *, replayed: bool) -> Self:
+        """Return the answer. `replayed`: an earlier request with the same key was carried out."""
+        return cls(drawer=view, headers={"Idempotent-Replayed": "true"} if replayed else {})
 
 
 class DrawersAnswer(Answer):
-    """The answer with the drawers of a day, by agent."""
+    """The answer with the drawers of a period, the newest first, and after them cash that was in none, by agent."""
 
     drawers: list[DrawerView]

@@ -126,6 +126,7 @@ class UpdateMerchant(_Merchant):
 
     id: Identifier | None = None
     barcode_scanner: bool | None = None
+    drawer_blind: bool | None = None
     image: Image | None = None
 
 
@@ -163,6 +164,7 @@ class MerchantView(View):
     deleted: bool
     receipt_skip_header: bool = False
     client_importance: int
+    drawer_blind: bool
     sbp: dict[str, Any] | None
 
     @classmethod

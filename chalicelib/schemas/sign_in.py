@@ -64,6 +64,7 @@ class IdentityView(View):
     is_system_user: bool
     rights: list[int]
     features: FeaturesView
+    drawer_blind: bool
     expires_at: str | None
 
 
@@ -99,6 +100,7 @@ class IdentityAnswer(Answer):
             is_administrator=is_administrator(agent),
             rights=sorted(rights_of(agent)),
             features=FeaturesView.model_validate(features, from_attributes=True),
+            drawer_blind=bool(merchant and merchant.drawer_blind),
             expires_at=ends_at and _text_or_none(ends_at, zone_of(gmt, own)),
         )
         return cls(data=view)

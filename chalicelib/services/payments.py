@@ -99,7 +99,7 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
         keys.append(terminals.key(caller.terminal_id))
     if body.linked_card_id is not None:
         keys.append(linked_cards.key(body.linked_card_id))
-    return keys if body.offline.invoice else keys + receipt_numbers.keys(caller, now)
+    return keys + receipt_numbers.keys(caller, now)
 
 
 def _terminal_in(loaded: Admitted) -> Terminal | None:
@@ -177,7 +177,8 @@ def _with_pictures(transaction: Transaction, files: list[PictureFile]) -> Transa
 def _store(transaction: Transaction, pos: PointOfSale, loaded: Admitted, now: datetime, *checks: Write) -> Transaction:
     """Store a new payment with its receipts, under the next receipt number of its agent; return it with the number.
 
-    An offline payment keeps the number of its till and takes none. Raise AlreadyExistsError for a used ID.
+    An offline payment keeps the number of its till and takes none: only its cash is counted. Raise AlreadyExistsError
+    for a used ID.
     """
     also = list(checks)
     if transaction.receipt.addresses:
@@ -185,11 +186,12 @@ def _store(transaction: Transaction, pos: PointOfSale, loaded: Admitted, now: da
         content = within_limits(transaction.receipt, transaction.client_id, agent_id, now, country)
         transaction = replace(transaction, receipt=content)
         also += map(outbox_store.put, receipts_for(transaction, now))
-    if transaction.invoice:
-        return _store_offline(transaction, also)
     own = receipt_numbers.key_of(transaction)
 
     def attempt(numbers: MonthNumbers | None) -> Transaction:
+        if transaction.invoice:
+            counts = [receipt_numbers.count_cash(transaction, numbers)] if transaction.cash_minor else []
+            return _store_offline(transaction, also + counts)
         numbered, count = receipt_numbers.number(transaction, numbers)
         transactions.record(numbered, count, *also)
         return numbered

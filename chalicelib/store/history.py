@@ -15,7 +15,6 @@ from chalicelib.domain.history_entry import (
     entry_of,
     tax_key,
 )
-from chalicelib.domain.kinds import InputType
 from chalicelib.domain.taxes import Tax
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store.table import Key, Write, delete, put_item, update
@@ -37,7 +36,6 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
         "client_product_code": entry.client_product_code,
         "phase": entry.phase,
         "original_id": entry.original_id,
-        "original_agent": entry.original_agent,
         "taxes": entry.taxes or None,
         "taxed_again_minor": entry.taxed_again_minor or None,
         "discounts_minor": entry.discounts_minor or None,
@@ -126,7 +124,6 @@ def time_text(at: datetime) -> str:
 
 
 DAYS, HOURS = "days#", "hours#"
-FOR = "@"  # before the agent for whose payments cash was given back
 
 
 @dataclass(frozen=True)
@@ -144,7 +141,8 @@ def additions(client_id: int, entry: HistoryEntry, *, is_new: bool = True) -> li
     A new transaction that moved money counts with its money at once. One that moves money later adds only the money
     then: `is_new` is false.
     """
-    month, counter = month_of(client_id, entry.at.date()), _counter_text(entry)
+    month = month_of(client_id, entry.at.date())
+    counter = f"{entry.counter.agent_id}#{kind_text(entry.counter)}"
     taxes = {tax_key(one): Tax(code=one.code, name=one.name, rate=one.rate) for one in entry.moved_taxes}
     return [
         Addition(
@@ -172,13 +170,3 @@ def month_of(client_id: int, day: date) -> str:
 def kind_text(counter: CounterKey) -> str:
     """Return the text of a counter without its agent: 10.0.2ZAR.CASH."""
     return f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}.{counter.acquirer}"
-
-
-def _counter_text(entry: HistoryEntry) -> str:
-    """Return the part of a sort key for a counter: 17#10.0.2ZAR.CASH.
-
-    Cash that was given back for another agent's payments counts apart: 17#10.2.2ZAR.CASH@18.
-    """
-    counter, original_agent = entry.counter, entry.original_agent
-    is_for_another = original_agent is not None and counter.input_type == InputType.CASH
-    return f"{counter.agent_id}#{kind_text(counter)}{f'{FOR}{original_agent}' if is_for_another else ''}"

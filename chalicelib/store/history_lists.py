@@ -16,7 +16,6 @@ from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.store.history import (
     BETWEEN,
     DAYS,
-    FOR,
     HOURS,
     IN_ORDER,
     TABLE,
@@ -57,7 +56,6 @@ def entry_in(item: Item) -> HistoryEntry:
         client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
         phase=Phase(item["phase"]["S"]) if "phase" in item else None,
         original_id=item["original_id"]["S"] if "original_id" in item else None,
-        original_agent=int(item["original_agent"]["N"]) if "original_agent" in item else None,
         taxes=tuple(decode(TaxAmount, tax["M"]) for tax in item["taxes"]["L"]) if "taxes" in item else (),
         taxed_again_minor=int(item["taxed_again_minor"]["N"]) if "taxed_again_minor" in item else 0,
         discounts_minor=int(item["discounts_minor"]["N"]) if "discounts_minor" in item else 0,
@@ -74,11 +72,10 @@ def counter_of(agent_id: int, kind: str) -> CounterKey:
     return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:], acquirer)
 
 
-def counter_at(at: str) -> tuple[CounterKey, int | None]:
-    """Return the counter with this sort key, and the other agent for whose payments it gave cash back, if any."""
-    *_, agent_id, text = at.split("#")
-    kind, _, original_agent = text.partition(FOR)
-    return counter_of(int(agent_id), kind), int(original_agent) if original_agent else None
+def counter_at(at: str) -> CounterKey:
+    """Return the counter with this sort key."""
+    *_, agent_id, kind = at.split("#")
+    return counter_of(int(agent_id), kind)
 
 
 def filter_for(wanted: HistoryFilter) -> Filter | None:
@@ -170,7 +167,7 @@ def day_counts(client_id: int, month: str, agent_id: int | None) -> list[DayCoun
 
 
 def _day_counts(month: str, item: Item) -> list[DayCount]:
-    (counter, _), numbers = counter_at(item["at"]["S"]), numbers_in(item)
+    counter, numbers = counter_at(item["at"]["S"]), numbers_in(item)
     return [
         DayCount(
             counter,
@@ -190,8 +187,7 @@ def hour_counts(client_id: int, day: date, agent_id: int | None) -> Iterator[tup
 
 
 def _hour_counts(item: Item) -> tuple[CounterKey, Mapping[int, int]]:
-    counter, _ = counter_at(item["at"]["S"])
-    return counter, {int(name[1:]): number for name, number in numbers_in(item).items()}
+    return counter_at(item["at"]["S"]), {int(name[1:]): number for name, number in numbers_in(item).items()}
 
 
 def days_prefix(agent_id: int | None) -> str:

@@ -3,36 +3,45 @@
 The day is that of the recording, so no number of a past day is ever given.
 
 The write that stores a payment or reversal also counts up, on the condition that no other write did meanwhile. So an
-agent's numbers at a merchant have no gap and no repeat, after any race or crash.
-Offline sales have the numbers of their tills; one without a number gets the next one.
+agent's numbers at a merchant have no gap and no repeat, after any race or crash. The same item has the cash of the
+agent that is in no closed drawer, so cash costs no further write. Offline sales have the numbers of their tills: only
+their cash is counted.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain.agent import NO_CLIENT, Caller
-from chalicelib.domain.business_days import business_day
+from chalicelib.domain.history_entry import MONEY, MOVED
 from chalicelib.domain.transaction import Transaction, receipt_number
 from chalicelib.store.retries import ChangedMeanwhileError
-from chalicelib.store.table import Key, Write, update
+from chalicelib.store.table import Key, Write, put_new, replace_record, update
 
-TABLE = "sequences"
+TABLE, OFFLINE = "drawers", "sequences"
 NUMBERS_KEPT_FOR = timedelta(days=366)  # a till reports an offline sale within a year
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world
+MONTH = "month#"  # before the month and the agent
 
 
 @dataclass(frozen=True)
 class MonthNumbers:
-    """The last receipt number of an agent on each day of a month that has one."""
+    """The last receipt number of an agent on each day of a month, and its cash that is in no closed drawer.
 
-    name: str
+    The names of its cash are those of `domain.cash` without the month: m142ZAR.
+    """
+
+    client_id: int
+    place: str
     last: Mapping[str, int] = field(default_factory=dict)  # by day of the month: "14"
+    cash: Mapping[str, int] = field(default_factory=dict)
+    version: int = 1
 
 
 class NumberTakenError(ChangedMeanwhileError):
-    """Another transaction of the agent took the number."""
+    """Another transaction of the agent took the number, or moved cash."""
 
 
 def keys(caller: Caller, now: datetime) -> list[Key[MonthNumbers]]:
@@ -48,35 +57,57 @@ def keys(caller: Caller, now: datetime) -> list[Key[MonthNumbers]]:
 
 def key(client_id: int, agent_id: int, day: date) -> Key[MonthNumbers]:
     """Return the key of an agent's numbers at a merchant in the month of a day. A system user has some at each."""
-    return Key(TABLE, MonthNumbers, {"name": f"receipts#{client_id}#{agent_id}#{day:%Y-%m}"})
+    return key_in(client_id, agent_id, f"{day:%Y-%m}")
+
+
+def key_in(client_id: int, agent_id: int, month: str) -> Key[MonthNumbers]:
+    """Return the key of an agent's numbers in a month (2026-03)."""
+    return Key(TABLE, MonthNumbers, {"client_id": client_id, "place": f"{MONTH}{month}#{agent_id}"})
 
 
 def key_of(transaction: Transaction) -> Key[MonthNumbers]:
-    """Return the key of the numbers among which a transaction counts."""
-    day = business_day(transaction.created_at, transaction.gmt)
-    return key(transaction.client_id, transaction.agent.id, day)
+    """Return the key of the numbers among which a transaction counts: those of the day on which it was recorded."""
+    return key(transaction.client_id, transaction.agent.id, transaction.recorded_on)
 
 
 def number(transaction: Transaction, numbers: MonthNumbers | None) -> tuple[Transaction, Write]:
     """Return a new transaction with the next receipt number of its agent, and the write that counts it.
 
     `numbers` are the agent's numbers as they were read (None: there are none yet). The write raises NumberTakenError
-    when another transaction took the number meanwhile.
+    when another transaction changed them meanwhile.
     """
-    day = business_day(transaction.created_at, transaction.gmt)
-    next_one = (numbers.last if numbers else {}).get(f"{day:%d}", 0) + 1
+    day = transaction.recorded_on
+    read = numbers or _none_of(key_of(transaction))
+    next_one = read.last.get(f"{day:%d}", 0) + 1
     numbered = replace(transaction, invoice=receipt_number(day, transaction.agent.id, next_one))
-    own = key(transaction.client_id, transaction.agent.id, day)
-    return numbered, _count_up(own, numbers, {f"{day:%d}": next_one})
+    counted = replace(with_cash_of(transaction, read), last={**read.last, f"{day:%d}": next_one})
+    return numbered, store(counted, is_new=numbers is None)
 
 
-def _count_up(own: Key[MonthNumbers], numbers: MonthNumbers | None, today: Mapping[str, int]) -> Write:
-    """Return the write that stores the day's new last number if the month's numbers are still those that were read."""
-    taken = NumberTakenError()
-    if numbers is None:
-        return update(own, {"last": today}, condition="attribute_not_exists(#last)", otherwise=taken)
-    last, read = {"last": {**numbers.last, **today}}, {"read": numbers.last}
-    return update(own, last, condition="#last = :read", compared=read, otherwise=taken)
+def count_cash(sale: Transaction, numbers: MonthNumbers | None) -> Write:
+    """Return the write that counts the cash of an offline sale with the number of its till, otherwise like `number`."""
+    return store(with_cash_of(sale, numbers or _none_of(key_of(sale))), is_new=numbers is None)
+
+
+def with_cash_of(transaction: Transaction, numbers: MonthNumbers) -> MonthNumbers:
+    """Return the numbers of a month with the cash of a transaction."""
+    if not transaction.cash_minor:
+        return numbers
+    when, counted = f"{transaction.recorded_on:%d}{transaction.currency.unit}", Counter(numbers.cash)
+    counted.update({f"{MONEY}{when}": transaction.cash_minor, f"{MOVED}{when}": 1})
+    return replace(numbers, cash={name: number for name, number in counted.items() if number})
+
+
+def _none_of(own: Key[MonthNumbers]) -> MonthNumbers:
+    return MonthNumbers(**own.key)
+
+
+def store(numbers: MonthNumbers, *, is_new: bool = False) -> Write:
+    """Return the write of changed numbers, which raises NumberTakenError unless they are those that were read."""
+    if is_new:
+        return put_new(TABLE, numbers, "place", NumberTakenError())
+    own = Key(TABLE, MonthNumbers, {"client_id": numbers.client_id, "place": numbers.place})
+    return replace_record(own, numbers, NumberTakenError())
 
 
 @dataclass(frozen=True)
@@ -102,7 +133,7 @@ def register_offline_sale(sale: Transaction) -> list[Write]:
     digest = hashlib.sha256(f"{sale.invoice}\n{queue_id}".encode()).hexdigest()
     expires_at = int((sale.created_at + NUMBERS_KEPT_FOR).timestamp())
     write = update(
-        Key(TABLE, NumberOfOfflineSale, {"name": f"offline#{sale.client_id}#{digest}"}),
+        Key(OFFLINE, NumberOfOfflineSale, {"name": f"offline#{sale.client_id}#{digest}"}),
         {"sale": sale.id, "expires_at": expires_at},
         condition="attribute_not_exists(#sale) OR #sale = :sale",
         otherwise=SoldTwiceError(),

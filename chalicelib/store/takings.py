@@ -70,7 +70,7 @@ def moved_in_hours(month: date, item: Item) -> list[Moved]:
 
 def _moved(item: Item, time_of: Callable[[int], tuple[date, int | None]]) -> list[Moved]:
     """Return the money of each number in the names of a counter; `time_of` makes the day and the hour from it."""
-    counter, original_agent = counter_at(item["at"]["S"])
+    counter = counter_at(item["at"]["S"])
     numbers, taxes = numbers_in(item), taxes_in(item)
     return [
         Moved(
@@ -81,7 +81,6 @@ def _moved(item: Item, time_of: Callable[[int], tuple[date, int | None]]) -> lis
             taxes=tuple(counted_taxes(numbers, when, taxes)),
             taxed_again_minor=numbers.get(f"{AGAIN}{when}", 0),
             discounts_minor=numbers.get(f"{DISCOUNTS}{when}", 0),
-            original_agent=original_agent,
         )
         for when in sorted({name[1:3] for name in numbers})
     ]

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
-from chalicelib.domain.business_days import business_day, end_of_day
+from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
@@ -130,25 +130,23 @@ def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bo
     """
     added: dict[ItemKey, Counter[str]] = defaultdict(Counter)
     taxes: dict[ItemKey, Item] = defaultdict(dict)
-    numbers: dict[str, dict[str, int]] = {}
+    numbers: dict[str, MonthNumbers] = {}
     write_items(one for one in _items((_numbered(one, numbers) for one in many), added, taxes) if keep(one[1]))
     write_items((table_name(history.TABLE), item) for item in _counter_items(added, taxes))
-    months = itertools.starmap(MonthNumbers, numbers.items())
-    write_items((table_name(receipt_numbers.TABLE), {**encode(month), VERSION: NEW}) for month in months)
+    write_items((table_name(receipt_numbers.TABLE), {**encode(month), VERSION: NEW}) for month in numbers.values())
 
 
-def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> Transaction:
-    """Return the transaction with a receipt number; count it in `numbers`: by month of an agent, by day."""
+def _numbered(transaction: Transaction, numbers: dict[str, MonthNumbers]) -> Transaction:
+    """Return the transaction with a receipt number; count it and its cash in `numbers`, by their place."""
+    key = receipt_numbers.key_of(transaction)
+    place = str(key.key)
+    stored = numbers.get(place) or read(key) or MonthNumbers(**key.key)
+    numbers[place] = receipt_numbers.with_cash_of(transaction, stored)
     if transaction.invoice:
         return transaction
-    day = business_day(transaction.counts_at, transaction.gmt)
-    key = receipt_numbers.key(transaction.client_id, transaction.agent.id, day)
-    name = str(key.key["name"])
-    if name not in numbers:
-        stored = read(key)
-        numbers[name] = dict(stored.last) if stored else {}
-    number = numbers[name].get(f"{day:%d}", 0) + 1
-    numbers[name][f"{day:%d}"] = number
+    day = transaction.recorded_on
+    number = stored.last.get(f"{day:%d}", 0) + 1
+    numbers[place] = replace(numbers[place], last={**stored.last, f"{day:%d}": number})
     return replace(transaction, invoice=receipt_number(day, transaction.agent.id, number))
 
 

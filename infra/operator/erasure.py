@@ -22,7 +22,7 @@ from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery, begun
-from chalicelib.domain.drawer import Count
+from chalicelib.domain.drawer import Drawer
 from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
@@ -109,12 +109,21 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
 
 
 def _erase_notes(merchant: Merchant, address: Address) -> int:
-    notes = payer_records.notes_of(merchant, address)
-    for note in notes:
-        key = Key(drawers.TABLE, Count, {"client_id": merchant.id, "place": note.place})
-        with suppress(AlreadyExistsError):  # a later count has another note
-            write_one(update(key, {"note": ERASED}, condition="#note = :was", compared={"was": note.note}))
-    return len(notes)
+    """Erase the notes in drawers that name the address. Return the number of drawers."""
+    found = payer_records.drawers_of(merchant, address)
+    for one in found:
+        retry_on_change(partial(_erase_in_drawer, drawers.key(merchant.id, one.id), address))
+    return len(found)
+
+
+def _erase_in_drawer(key: Key[Drawer], address: Address) -> None:
+    """Erase the notes in a drawer that name the address. Raise ChangedMeanwhileError when it got another movement."""
+    item = read_item(key)
+    drawer = decode(Drawer, item)
+    after = tuple(
+        replace(one, note=ERASED) if one.note and address.touches(one.note) else one for one in drawer.movements
+    )
+    write_one(_change(key, item, {"movements": after}))
 
 
 def _store_audit(merchant: Merchant, now: datetime) -> None:

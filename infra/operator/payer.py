@@ -101,7 +101,7 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         sys.exit("Nothing is erased: there is no terminal to ask at. Add --yes to erase without a question.")
     found = families_to_erase(merchant, address, now)
     count = _count(found)
-    if (count or payer_records.notes_of(merchant, address)) and not is_confirmed:
+    if (count or payer_records.drawers_of(merchant, address)) and not is_confirmed:
         question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone. [y/N] "
         if not terminal.agrees(question):
             sys.exit("Nothing is erased.")
@@ -144,8 +144,8 @@ def _places(merchant: Merchant, address: Address, found: list[Family], now: date
     for card in payer_records.cards_of(records):
         if changes := changes_of(card, card_without_payer(card, address)):
             yield f"{linked_cards.TABLE}  {card.id}  {', '.join(sorted(changes))}"
-    for note in payer_records.notes_of(merchant, address):
-        yield f"{drawers.TABLE}  {merchant.id} {note.place}  note"
+    for drawer in payer_records.drawers_of(merchant, address):
+        yield f"{drawers.TABLE}  {merchant.id} {drawer.place}  movements"
     for file in payer_records.exports_of(merchant.id) if records else ():
         yield f"files  {file.name}  version {file.version}, which may hold texts of these transactions"
 
@@ -180,7 +180,11 @@ def _document(merchant: Merchant, address: Address, found: list[Family], now: da
             for event, delivery in _answered(merchant, records, now)
         ],
         "linked_cards": [_plain(encode(card.details)) for card in payer_records.cards_of(records)],
-        "drawers": [{"place": one.place, "note": one.note} for one in payer_records.notes_of(merchant, address)],
+        "drawers": [
+            {"place": one.place, "note": note}
+            for one in payer_records.drawers_of(merchant, address)
+            for note in payer_records.notes_in(one, address)
+        ],
     }
 
 

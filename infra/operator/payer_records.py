@@ -21,7 +21,7 @@ from chalicelib import outside, phone_numbers
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
-from chalicelib.domain.drawer import Count
+from chalicelib.domain.drawer import Drawer
 from chalicelib.domain.events import Event, spans
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter
@@ -190,9 +190,14 @@ def events_of(
                 yield event, deliveries
 
 
-def notes_of(merchant: Merchant, address: Address) -> list[Count]:
-    """Return the counts of drawers whose note names an address."""
-    return [one for one in drawers.of_merchant(merchant.id) if one.note and address.touches(one.note)]
+def drawers_of(merchant: Merchant, address: Address) -> list[Drawer]:
+    """Return the drawers with a note that names an address."""
+    return [one for one in drawers.of_merchant(merchant.id) if any(notes_in(one, address))]
+
+
+def notes_in(drawer: Drawer, address: Address) -> Iterator[str]:
+    """Yield the notes of a drawer that name an address."""
+    return (one.note for one in drawer.movements if one.note and address.touches(one.note))
 
 
 def cards_of(found: Iterable[Transaction]) -> list[LinkedCard]:

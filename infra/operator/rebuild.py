@@ -1,24 +1,30 @@
 """The command `python -m infra.operator rebuild`: write what follows from the transactions again.
 
-These are the entries of the history, its counters, and the counters of receipt numbers. Payments may come in meanwhile:
-a value is written only if it is still as it was read before its transactions. Nothing is deleted, and doubtful
-transactions are named.
+These are the entries of the history, its counters, and the receipt numbers and the cash of agents. Payments may come in
+meanwhile: a value is written only if it is still as it was read before its transactions. Nothing is deleted, and
+doubtful transactions are named.
 """
 
 import argparse
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from chalicelib.domain import cash
+from chalicelib.domain.drawer import Drawer
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
-from chalicelib.store import history, receipt_numbers, sequences, transactions
+from chalicelib.store import drawers, history, receipt_numbers, transactions
+from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import (
     AlreadyExistsError,
     Item,
+    Key,
     Value,
     Write,
     decode,
+    encode,
     items_of,
     range_of_prefix,
     read_all,
@@ -36,7 +42,7 @@ AT_ONCE = 100  # attributes in one write: DynamoDB takes 300 operators
 
 def rebuild_command(_: argparse.Namespace) -> None:
     """Write each entry and counter that differs, and print a line for it. Exit with 1 if something is left."""
-    left = _raise_receipt_numbers() + _name_shared_numbers()
+    left = _correct_numbers() + _name_shared_numbers()
     months = set[str]()
     for page in _transactions():
         left += _write_entries(page)
@@ -175,34 +181,58 @@ def _counted(month: str) -> dict[str, Item]:
     return {name: item | {one: value_of(count) for one, count in numbers[name].items()} for name, item in found.items()}
 
 
-# The receipt numbers
+# The receipt numbers and the cash of agents
+
+NUMBERS = receipt_numbers.TABLE
 
 
-def last_numbers() -> dict[str, Counter[str]]:
-    """Return the last receipt number of each day that the transactions have, by the name of its counter."""
-    last: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for one in _numbered():
-        last[_counter_of(one)] |= Counter({one.invoice[4:6]: int(one.invoice.rsplit(".", 1)[-1])})
-    return last
-
-
-def _numbered() -> Iterator[Transaction]:
+def numbers_of_transactions() -> dict[str, MonthNumbers]:
+    """Return the last receipt numbers and the cash of each agent and month, by name, from transactions and drawers."""
+    found: dict[str, MonthNumbers] = {}
     for page in _transactions():
-        yield from (one for one in page if OWN_RECEIPT_NUMBER.fullmatch(one.invoice))
+        for one in page:
+            name, before = _numbers_in(found, receipt_numbers.key_of(one))
+            found[name] = receipt_numbers.with_cash_of(one, before)
+            if OWN_RECEIPT_NUMBER.fullmatch(one.invoice):
+                name, before = _numbers_in(found, _key_of_number(one))
+                day, number = one.invoice[4:6], int(one.invoice.rsplit(".", 1)[-1])
+                found[name] = replace(before, last={**before.last, day: max(number, before.last.get(day, 0))})
+    for drawer in _closed_drawers():
+        held = drawer.cash or {}
+        for month in cash.months_of(held):
+            own = receipt_numbers.key_in(drawer.client_id, drawer.agent_id, month)
+            name, before = _numbers_in(found, own)
+            found[name] = drawers.with_cash(before, cash.added(drawers.cash_of(before), cash.of_month(held, month), -1))
+    return found
 
 
-def _counter_of(transaction: Transaction) -> str:
-    return str(receipt_numbers.key_of(transaction).key["name"])
+def _closed_drawers() -> Iterator[Drawer]:
+    for page in items.pages(table_name(NUMBERS)):
+        found = [item for item in page if item["place"]["S"].startswith(drawers.DRAWER)]
+        yield from readable(NUMBERS, found, lambda item: decode(Drawer, item))
+
+
+def _numbers_in(found: dict[str, MonthNumbers], own: Key[MonthNumbers]) -> tuple[str, MonthNumbers]:
+    """Return the name of numbers, and the numbers that were found until now."""
+    name = items.name_of(NUMBERS, own.wire())
+    return name, found.get(name) or MonthNumbers(**own.key)
+
+
+def _key_of_number(transaction: Transaction) -> Key[MonthNumbers]:
+    """Return the key of the counter that gave a receipt number."""
+    text = transaction.invoice
+    return receipt_numbers.key_in(transaction.client_id, transaction.agent.id, f"20{text[:2]}-{text[2:4]}")
 
 
 def _name_shared_numbers() -> int:
     """Print a line for each transaction with the receipt number of another one. Return the number of lines."""
     first, left = dict[tuple[str, str], str](), 0
-    for one in _numbered():
-        other = first.setdefault((_counter_of(one), one.invoice), one.id)
-        if other != one.id:
-            print(f"  transactions {one.id}: has the receipt number {one.invoice} of {other}. Both are counted.")
-            left += 1
+    for page in _transactions():
+        for one in (one for one in page if OWN_RECEIPT_NUMBER.fullmatch(one.invoice)):
+            other = first.setdefault((str(_key_of_number(one).key), one.invoice), one.id)
+            if other != one.id:
+                print(f"  transactions {one.id}: has the receipt number {one.invoice} of {other}. Both are counted.")
+                left += 1
     return left
 
 
@@ -212,19 +242,43 @@ def days_of(item: Item | None) -> Counter[str]:
     return Counter({day: int(value["N"]) for day, value in days.items() if value.get("N", "").isdecimal()})
 
 
-def _raise_receipt_numbers() -> int:
-    """Raise the counters that are behind their transactions. Return the number of those that changed meanwhile."""
-    left = 0
-    for name, days in last_numbers().items():
-        key = sequences.sequence_key(name).wire()
-        present = items.items_at(sequences.TABLE, [key]).get(name)
-        if days <= days_of(present):
-            continue
-        after = items.raised({**key, "last": value_of(days | days_of(present))}, present)
-        print(f"  sequences {name}: raised to the receipt numbers of the transactions")
-        try:
-            write_one(items.put(sequences.TABLE, after, present))
-        except AlreadyExistsError:
-            print(f"  sequences {name}: a number was taken meanwhile: run the command again")
-            left += 1
-    return left
+def differing_numbers() -> list[tuple[str, Item, Item | None]]:
+    """Return the numbers of agents that are behind their transactions, or have other cash than these and the drawers.
+
+    Each has its name, its item as it should be, and its item as it was read before the transactions.
+    """
+    pages = items.pages(table_name(NUMBERS))
+    stored = {items.name_of(NUMBERS, item): item for page in pages for item in page if _is_numbers(item)}
+    counted, found = numbers_of_transactions(), list[tuple[str, Item, Item | None]]()
+    for name in sorted(counted.keys() | stored.keys()):
+        present = stored.get(name)
+        wanted = encode(counted[name]) if name in counted else {**items.key_of(NUMBERS, present or {}), **NO_NUMBERS}
+        wanted["last"] = value_of(days_of(wanted) | days_of(present))
+        if any(wanted[one] != (present or NO_NUMBERS).get(one) for one in ("last", "cash")):
+            found.append((name, items.raised({**(present or {}), **wanted}, present), present))
+    return found
+
+
+NO_NUMBERS: Item = {"last": {"M": {}}, "cash": {"M": {}}}
+
+
+def _is_numbers(item: Item) -> bool:
+    return str(item["place"]["S"]).startswith(receipt_numbers.MONTH)
+
+
+def _correct_numbers() -> int:
+    """Write the numbers of agents that differ. Return the number of those that kept changing."""
+    moving = 0
+    for _ in range(ROUNDS):
+        moving = 0
+        for name, wanted, present in differing_numbers():
+            try:
+                write_one(items.put(NUMBERS, wanted, present))
+            except AlreadyExistsError:
+                moving += 1
+            else:
+                print(f"  {NUMBERS} {name}: written: receipt numbers and cash follow from the transactions")
+        if not moving:
+            return 0
+    print(f"  {NUMBERS}: the numbers of {moving} agents kept changing: run the command again")
+    return moving

@@ -20,7 +20,8 @@ from botocore.exceptions import ClientError
 from chalicelib import outside
 from chalicelib.domain.deletions import Deletion
 from chalicelib.settings import settings
-from chalicelib.store import audit, events, outbox, sequences, transactions
+from chalicelib.store import audit, drawers, events, outbox, sequences, transactions
+from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import (
     BATCH,
     DERIVED,
@@ -34,7 +35,7 @@ from chalicelib.store.table import (
     write_one,
 )
 from infra.operator import items
-from infra.operator.rebuild import days_of, last_numbers
+from infra.operator.rebuild import days_of, numbers_of_transactions
 from infra.operator.restored_payments import Payments
 
 POLL = {"Delay": 20, "MaxAttempts": 24 * 180}  # seconds, polls: the copy of a large table takes hours
@@ -90,8 +91,8 @@ def _moment(text: str) -> datetime:
 
 
 def _chosen(table: str | None) -> list[str]:
-    """Return the tables to restore. Sequences come last: receipt numbers follow from transactions."""
-    tables = sorted(items.definitions().keys() - DERIVED, key=lambda name: (name == sequences.TABLE, name))
+    """Return the tables to restore. Drawers come after transactions, which tell the receipt numbers of agents."""
+    tables = sorted(items.definitions().keys() - DERIVED, key=lambda name: (name == drawers.TABLE, name))
     if table in DERIVED:
         sys.exit(f"The table {table} follows from the transactions: run `rebuild`.")
     if table and table not in tables:
@@ -206,8 +207,10 @@ def _write_back(table: str, copy: str, damaged: Sequence[Damaged]) -> int:
     if damaged and table == transactions.TABLE:
         payments = Payments(copy, damaged)
         damaged, write = sorted(damaged, key=lambda one: payments.is_reversal(one[0]["id"]["S"])), payments.write
-    elif damaged and table == sequences.TABLE:
-        write = partial(_put_sequence, last_numbers())
+    elif damaged and table == drawers.TABLE:
+        write = partial(_put_numbers, numbers_of_transactions())
+    elif table == sequences.TABLE:
+        write = _put_sequence
     for start in range(0, len(damaged), BATCH):
         batch = damaged[start : start + BATCH]
         copies = items.items_at(table, [key for key, _ in batch], name=copy)
@@ -234,18 +237,25 @@ def _put(table: str, copied: Item, present: Item | None) -> None:
     write_one(items.put(table, copied, present))
 
 
-def _put_sequence(used: Mapping[str, Counter[str]], copied: Item, present: Item | None) -> str | None:
-    """Write the copy of a sequence. A counter of receipt numbers never goes down, and numbers in use are named.
+def _put_numbers(used: Mapping[str, MonthNumbers], copied: Item, present: Item | None) -> None:
+    """Write the copy of a drawer or of an agent's numbers. A receipt number never goes down.
 
-    `used` are the last receipt numbers of the transactions, read after `present`: a number taken since has changed it.
+    `used` are the numbers of the transactions, read after `present`: a number taken since has changed it. `rebuild`
+    counts the cash.
     """
-    name, last = copied["name"]["S"], copied.get("last", {})
-    if "M" in last:
-        stored = items.items_at(sequences.TABLE, [copied]).get(name)
-        days = days_of(copied) | days_of(stored) | used.get(name, Counter())
+    name = items.name_of(drawers.TABLE, copied)
+    if "last" in copied:
+        stored = items.items_at(drawers.TABLE, [copied]).get(name)
+        days = days_of(copied) | days_of(stored) | Counter(used[name].last if name in used else {})
         if days != days_of(copied):
             copied = items.raised({**copied, "last": value_of(days)}, stored)
+    _put(drawers.TABLE, copied, present)
+
+
+def _put_sequence(copied: Item, present: Item | None) -> str | None:
+    """Write the copy of a sequence, and name numbers that may be in use."""
     _put(sequences.TABLE, copied, present)
+    last = copied.get("last", {})
     if "N" in last and items.version_of(present) < items.version_of(copied):
         return f"it is {last['N']} again. Numbers above it may be in use: raise it above them."
     return None

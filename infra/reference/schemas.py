@@ -40,6 +40,7 @@ AMOUNTS: Mapping[str, Mapping[str, Any]] = {
     "TaxIn.Rate": {"minimum": 0, "maximum": 100, "pattern": f"^{DECIMAL}$"},
     "ItemIn.Price": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "ReportDrawer.Float": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
+    "ReportDrawer.Amount": {"exclusiveMinimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "ReportDrawer.Counted": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^{DECIMAL}$"},
 }

@@ -25,7 +25,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         " audit webhooks events",
         "GetItem UpdateItem": "merchants pricelists drawers agents cards logins sessions transactions history sequences"
         " webhooks events",
-        "ConditionCheckItem": "agents cards",
+        "ConditionCheckItem": "agents cards drawers",
         "DeleteItem": "logins webhooks",
         "Query": "history drawers webhooks events agents/index/by_client terminals/index/by_client"
         " cards/index/by_account cards/index/by_client sessions/index/remembered",

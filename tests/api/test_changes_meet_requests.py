@@ -91,8 +91,8 @@ class Shop:
     def send_receipt(self) -> Reply:
         return self.send(f"/api/v1/payment/receipt/{self.paid}", {"Email": self.payer})
 
-    def count_drawer(self) -> Reply:
-        return self.send("/api/v1/report/drawer", {"Counted": 12, "Note": "One coin"})
+    def open_drawer(self) -> Reply:
+        return self.send("/api/v1/report/drawer", {"Action": "open", "Float": 12, "Note": "One coin"})
 
     def resend(self) -> Reply:
         return self.send(f"{self.path}/event/{self.event}/resend", {}, self.owner)
@@ -140,7 +140,7 @@ REQUESTS: dict[str, Operation] = {
     "part given back": Shop.give_back,
     "all given back": Shop.give_back_all,
     "receipt later": Shop.send_receipt,
-    "drawer": Shop.count_drawer,
+    "drawer": Shop.open_drawer,
     "resent event": Shop.resend,
     "name": Shop.rename,
     "session": Shop.look_by_session,

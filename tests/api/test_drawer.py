@@ -1,5 +1,8 @@
-"""Drawers: what an agent's drawer should hold, what was counted, and who may see it."""
+"""Drawers: from a float to a count, what is in one, and who may see it."""
 
+import itertools
+import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -7,29 +10,27 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import takings
+from chalicelib.domain import drawer as domain
 from chalicelib.domain.answer_size import bytes_in_answer
 from chalicelib.errors import ErrorCode
-from chalicelib.store import audit, drawers
+from chalicelib.store import audit
 from infra.bench.client import measure_capacity
-from tests.support.builders import PASSWORD, Shop, a_shop
+from tests.support.builders import PASSWORD, Shop, a_shop, merchant_body
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls
 from tests.support.giving import Give
-from tests.support.http import SYSTEM
+from tests.support.http import SYSTEM, Reply, get, post
 from tests.support.transactions import a_body, a_guid
 
 DRAWER, DRAWERS = "/api/v1/report/drawer", "/api/v1/report/drawer/list"
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
+NOBODY = "00000000-0000-4000-8000-000000000001"
 Login = tuple[str, str]
-EMPTY = {
-    "CurrencyID": "ZAR",
-    **dict.fromkeys(("Float", "Counted", "Difference", "Note", "CountedAt", "CountedBy")),
-    **dict.fromkeys(("Cash", "ReturnedByOthers", "Expected"), Decimal("0.00")),
-}
+Clock = Callable[[datetime], None]
+UTC_NOON = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
-def a_till_of(shop: Shop, name: str, **terminal: Any) -> tuple[Login, int]:
+def a_till_of(shop: Shop, name: str = "Door", **terminal: Any) -> tuple[Login, int]:
     agent = shop.agent(TID=shop.terminal(**terminal)["Name"], BranchesActions=None, Name=name)
     return (agent["Email"], PASSWORD), agent["ID"]
 
@@ -46,8 +47,13 @@ def give_back(shop: Shop, login: Login, payment: str, amount: str) -> None:
     assert shop.post(REVERSE, {"BasicReverseTran": basic}, login).error == (200, 0)
 
 
-def drawer(shop: Shop, login: Login, **body: Any) -> dict[str, Any]:
-    reply = shop.post(DRAWER, body, login)
+def ask(shop: Shop, login: Login, action: str | None = None, /, **body: Any) -> Reply:
+    headers = {"Idempotency_Key": body.pop("key")} if "key" in body else {}
+    return post(shop.stage, DRAWER, {**({"Action": action} if action else {}), **body}, login, **headers)
+
+
+def drawer(shop: Shop, login: Login, action: str | None = None, /, **body: Any) -> dict[str, Any]:
+    reply = ask(shop, login, action, **body)
     assert reply.error == (200, 0), reply.text
     found: dict[str, Any] = reply.body["Drawer"]
     return found
@@ -60,242 +66,610 @@ def listed(shop: Shop, login: Login | None = None, **body: Any) -> list[dict[str
     return found
 
 
-def today(days: int = 0) -> str:
-    return f"{datetime.now(UTC) + timedelta(days=days, hours=2):%Y-%m-%d}"
+def offline(till_number: str, paid: datetime | None = None) -> dict[str, Any]:
+    at = (paid or datetime.now(UTC)) + timedelta(hours=2)
+    return {"OfflineMode": True, "Invoice": till_number, "Paid": f"{at:%Y-%m-%dT%H:%M:%S.000}"}
 
 
 def amounts(found: dict[str, Any], *names: str) -> list[str]:
-    return [str(found[name]) for name in names or ("Cash", "ReturnedByOthers", "Expected")]
+    return [str(found[name]) for name in names or ("Float", "Cash", "PaidIn", "PaidOut", "Expected")]
 
 
-def test_a_drawer_has_the_cash_taken_less_the_cash_given_back_by_its_agent(shop: Shop) -> None:
-    (first, first_id), (second, second_id) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
-    paid = [pay(shop, first, amount) for amount in ("100.00", "0.70")]
-    other = pay(shop, second, "40.00")
-    assert shop.post(SUBMIT, a_card_body("33.00"), first).error == (200, 0)
-    assert shop.post(SUBMIT, a_card_body(pan="4000000000000002"), first).error == (200, 1005)
-    give_back(shop, first, paid[0], "2.30")
-    give_back(shop, shop.owner, paid[0], "1.00")
-    give_back(shop, shop.owner, other, "0.50")
-
-    found = drawer(shop, first, Float=500)
-
-    assert (found["AgentID"], found["AgentName"], found["Day"]) == (first_id, "Door", today())
-    assert amounts(found) == ["98.40", "1.00", "598.40"]
-    assert {one["AgentID"]: amounts(one) for one in listed(shop)} == {
-        shop.owner_id: ["-1.50", "0.00", "-1.50"],
-        first_id: ["98.40", "1.00", "598.40"],
-        second_id: ["40.00", "0.50", "40.00"],
-    }
-
-
-def test_a_float_and_a_count_stay_until_they_are_entered_again(shop: Shop) -> None:
-    till, till_id = a_till_of(shop, "Door")
-    pay(shop, till, "12.30")
-
-    read = drawer(shop, till)
-    named = {"Day": today(), "AgentID": till_id, "AgentName": "Door"}
-    assert read == EMPTY | named | dict.fromkeys(("Cash", "Expected"), Decimal("12.30"))
-    assert drawer(shop, till, Note="Nothing is entered") == read
-    opened = drawer(shop, till, Float="500.00", Note="From the safe")
-    assert opened == read | {"Float": 500, "Expected": Decimal("512.30"), "Note": "From the safe"}
-    counted = drawer(shop, till, Counted="0")
-    assert amounts(counted, "Float", "Expected", "Counted", "Difference") == ["500.00", "512.30", "0.00", "-512.30"]
-    assert (counted["Note"], counted["CountedBy"]) == (None, till_id)
-    counted_at = datetime.fromisoformat(f"{counted['CountedAt']}+02:00")
-    assert abs(counted_at - datetime.now(UTC)) < timedelta(minutes=2)
-    corrected = drawer(shop, shop.owner, AgentID=till_id, Float="0.5")
-    assert corrected == counted | {
-        "Float": Decimal("0.50"),
-        "Expected": Decimal("12.80"),
-        "Difference": Decimal("-12.80"),
-    }
-    again = drawer(shop, shop.owner, AgentID=till_id, Counted="12.80", Note="ok", GMT=0)
-    assert (amounts(again, "Difference"), again["CountedBy"], again["Note"]) == (["0.00"], shop.owner_id, "ok")
-    assert drawer(shop, till, GMT=0) == again
-
-
-@pytest.mark.parametrize(("hour", "day"), [(21, "2026-11-25"), (23, "2026-11-26")])
-def test_without_a_day_it_is_the_day_of_the_merchant(shop: Shop, give: Give, hour: int, day: str) -> None:
-    till, _ = a_till_of(shop, "Door")
-    give(now=lambda: datetime(2026, 11, 25, hour, 30, tzinfo=UTC))
-
-    assert drawer(shop, till)["Day"] == day
-    assert drawer(shop, till, Counted=1)["Day"] == day
-    assert [one["Day"] for one in listed(shop)] == [day]
-
-
-def test_each_count_is_kept_with_the_cash_it_was_counted_against(stage_on_dynamodb_local: str) -> None:
-    shop = a_shop(stage_on_dynamodb_local)
-    till, till_id = a_till_of(shop, "Door")
-    drawer(shop, till, Counted=1)
-    pay(shop, till, "12.30")
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda number: drawer(shop, till, **number), [{"Counted": 2}, {"Float": 3}, {"Counted": 4}]))
-
-    kept = [one for one in drawers.of_merchant(shop.id) if "#count#" in one.place]
-    shown = drawer(shop, till)
-
-    assert [one.number for one in kept] == [1, 2, 3, 4]
-    assert [one.cash_minor for one in kept] == [0, 1230, 1230, 1230]
-    assert {one.counted_minor for one in kept} == {100, 200, 400}
-    assert amounts(shown, "Float", "Counted") == ["3.00", f"{(kept[-1].counted_minor or 0) // 100}.00"]
-    acts = audit.of(f"drawer#{shop.id}#{today()}#{till_id}")
-    assert sorted(one.fields for one in acts) == [("counted",)] * 3 + [("float",)]
-
-
-def test_an_offline_sale_of_yesterday_changes_the_counted_drawer_of_yesterday(shop: Shop) -> None:
-    till, till_id = a_till_of(shop, "Door")
+def allow_offline(shop: Shop, till_id: int) -> None:
     feature = {"MobileSettings": {"Features": {"Offline": True}}}
     assert shop.post(f"{shop.path}/pos/{till_id}/update", feature).error == (200, 0)
-    yesterday = today(-1)
-    before = drawer(shop, till, Day=yesterday, Float="100", Counted="110")
-    pay(shop, till, "10.00", OfflineTran={"OfflineMode": True, "Invoice": "T-1", "Paid": f"{yesterday}T23:59:59.999"})
-    pay(shop, till, "0.01", OfflineTran={"OfflineMode": True, "Invoice": "T-2", "Paid": f"{today()}T00:00:00.000"})
-
-    after = drawer(shop, till, Day=yesterday)
-
-    assert amounts(before, "Cash", "Difference") == ["0.00", "10.00"]
-    assert amounts(after, "Cash", "Difference") == ["10.00", "0.00"]
-    assert amounts(drawer(shop, till), "Cash") == ["0.01"]
-    assert [amounts(one, "Cash") for one in listed(shop, Day=yesterday)] == [["10.00"]]
 
 
-def test_a_reversal_leaves_the_drawer_of_the_day_on_which_it_was_made(shop: Shop) -> None:
-    (first, first_id), (second, second_id) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
-    feature = {"MobileSettings": {"Features": {"Offline": True}}}
-    assert shop.post(f"{shop.path}/pos/{first_id}/update", feature).error == (200, 0)
-    offline = {"OfflineMode": True, "Invoice": "T-1", "Paid": f"{today(-1)}T12:00:00.000"}
-    paid = pay(shop, first, "10.00", OfflineTran=offline)
+def test_a_drawer_goes_from_its_float_to_its_count(shop: Shop) -> None:
+    till, till_id = a_till_of(shop)
+    pay(shop, till, "7.00")
+    opened = drawer(shop, till, "open", Float="500", Note="From the safe")
+
+    assert opened == {
+        "DrawerID": opened["DrawerID"],
+        "AgentID": till_id,
+        "AgentName": "Door",
+        "CurrencyID": "ZAR",
+        "OpenedAt": opened["OpenedAt"],
+        "OpenedBy": till_id,
+        "Float": Decimal("500.00"),
+        **dict.fromkeys(("Cash", "PaidIn", "PaidOut"), Decimal("0.00")),
+        "Expected": Decimal("500.00"),
+        **dict.fromkeys(("Counted", "Difference", "ClosedAt", "ClosedBy")),
+        "Movements": [
+            {
+                "At": opened["OpenedAt"],
+                "By": till_id,
+                "Kind": "open",
+                "Amount": Decimal("500.00"),
+                "Note": "From the safe",
+            }
+        ],
+    }
+    opened_at = datetime.fromisoformat(f"{opened['OpenedAt']}+02:00")
+    assert abs(opened_at - datetime.now(UTC)) < timedelta(minutes=2)
+    paid = pay(shop, till, "159.50")
+    give_back(shop, till, paid, "9.50")
+    assert shop.post(SUBMIT, a_card_body("33.00"), till).error == (200, 0)
+    drawer(shop, till, "in", Amount="20.00", Note="Coins")
+    assert amounts(drawer(shop, shop.owner, "out", AgentID=till_id, Amount=100)) == [
+        "500.00",
+        "150.00",
+        "20.00",
+        "100.00",
+        "570.00",
+    ]
+    closed = drawer(shop, till, "close", Counted="560.5", GMT=0)
+
+    assert amounts(closed, "Expected", "Counted", "Difference") == ["570.00", "560.50", "-9.50"]
+    assert (closed["DrawerID"], closed["ClosedBy"]) == (opened["DrawerID"], till_id)
+    assert [(one["Kind"], one["By"], str(one["Amount"]), one["Note"]) for one in closed["Movements"]] == [
+        ("open", till_id, "500.00", "From the safe"),
+        ("in", till_id, "20.00", "Coins"),
+        ("out", shop.owner_id, "100.00", None),
+        ("close", till_id, "560.50", None),
+    ]
+    assert closed["ClosedAt"] == closed["Movements"][-1]["At"]
+    assert drawer(shop, till, GMT=0) == closed
+
+
+def test_a_closed_drawer_never_changes_and_a_correction_is_a_note(shop: Shop) -> None:
+    till, till_id = a_till_of(shop)
+    allow_offline(shop, till_id)
+    paid = pay(shop, till, "10.00")
+    drawer(shop, till, "open", Float=0)
+    closed = drawer(shop, till, "close", Counted=0)
+    give_back(shop, till, paid, "4.00")
+    pay(shop, till, "3.00", OfflineTran=offline("T-1"))
+
+    noted = drawer(shop, shop.owner, "note", DrawerID=closed["DrawerID"].lower(), Note="Three coins fell down")
+
+    assert noted == closed | {"Movements": noted["Movements"]}
+    assert noted["Movements"][:-1] == closed["Movements"]
+    assert noted["Movements"][-1]["Amount"] is None
+    assert [noted["Movements"][-1][name] for name in ("By", "Kind", "Note")] == [
+        shop.owner_id,
+        "note",
+        "Three coins fell down",
+    ]
+    acts = audit.of(f"drawer#{shop.id}#{closed['DrawerID']}")
+    assert [(one.kind, one.by, one.fields) for one in acts] == [
+        ("open", till_id, ("float",)),
+        ("close", till_id, ("counted",)),
+        ("note", shop.owner_id, ("note",)),
+    ]
+
+
+def test_only_one_drawer_of_an_agent_is_open(shop: Shop) -> None:
+    (till, _), (other, _) = a_till_of(shop), a_till_of(shop, "Bar")
+    assert drawer(shop, till) is None
+    for action, body in (("in", {"Amount": 1}), ("out", {"Amount": 1}), ("close", {"Counted": 1})):
+        assert ask(shop, till, action, **body).error == (409, 317)
+    first = drawer(shop, till, "open", Float=0)["DrawerID"]
+
+    assert ask(shop, till, "open", Float=0).error == (409, 316)
+    assert drawer(shop, other, "open", Float=0)["DrawerID"] != first
+    drawer(shop, till, "close", Counted=0)
+    for action, body in (("in", {"Amount": 1}), ("close", {"Counted": 1})):
+        assert ask(shop, till, action, **body).error == (409, 317)
+    second = drawer(shop, till, "open", Float=1)["DrawerID"]
+    assert ask(shop, till, "close", Counted=0, DrawerID=first).error == (409, 317)
+    assert drawer(shop, till, DrawerID=first)["DrawerID"] == first
+    assert drawer(shop, till)["DrawerID"] == second
+    assert drawer(shop, till, "close", Counted=1, DrawerID=second)["Difference"] == 0
+
+
+def test_a_second_drawer_holds_only_what_came_after_the_first_count(shop: Shop) -> None:
+    till, _ = a_till_of(shop)
+    drawer(shop, till, "open", Float="100")
+    pay(shop, till, "10.00")
+    first = drawer(shop, till, "close", Counted="110")
+    pay(shop, till, "1.00")  # into nobody's drawer
+    drawer(shop, till, "open", Float="50")
+    pay(shop, till, "20.00")
+    second = drawer(shop, till, "close", Counted="70")
+    drawer(shop, till, "open", Float="70")
+
+    assert [amounts(one, "Cash", "Difference") for one in (first, second)] == [["10.00", "0.00"], ["20.00", "0.00"]]
+    assert amounts(drawer(shop, till), "Cash", "Expected") == ["0.00", "70.00"]
+    assert [amounts(one, "DrawerID", "Cash", "Float") for one in listed(shop)][3:] == [["None", "1.00", "None"]]
+
+
+def test_cash_that_somebody_else_gives_back_comes_out_of_the_givers_drawer(shop: Shop) -> None:
+    (first, _), (second, _) = a_till_of(shop), a_till_of(shop, "Bar")
+    paid = pay(shop, first, "30.00")
+    for login in (first, shop.owner):
+        drawer(shop, login, "open", Float="10")
     give_back(shop, shop.owner, paid, "4.00")
+    give_back(shop, SYSTEM, paid, "1.00")
 
-    assert amounts(drawer(shop, first, Day=today(-1))) == ["10.00", "0.00", "10.00"]
-    assert amounts(drawer(shop, first)) == ["0.00", "4.00", "0.00"]
-    assert [one["AgentID"] for one in listed(shop)] == [shop.owner_id]
-    drawer(shop, second, Float=0)
-    assert [one["AgentID"] for one in listed(shop)] == [shop.owner_id, second_id]
+    assert amounts(drawer(shop, first), "Cash", "Expected") == ["0.00", "10.00"]
+    assert amounts(drawer(shop, shop.owner), "Cash", "Expected") == ["-4.00", "6.00"]
+    assert drawer(shop, second) is None
+    [of_system] = [one for one in listed(shop) if one["Cash"] == -1]
+    assert (of_system["DrawerID"], of_system["AgentName"]) == (None, "System")
 
 
-def test_a_drawer_has_the_currency_of_the_terminal_or_of_what_was_stored_that_day(shop: Shop) -> None:
-    till, till_id = a_till_of(shop, "Door")
+# Time
+
+
+@pytest.fixture
+def clock(give: Give) -> Clock:
+    now = [UTC_NOON]
+
+    def set_to(at: datetime) -> None:
+        now[0] = at
+
+    give(now=lambda: now[0])
+    return set_to
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (datetime(2026, 11, 25, 21, 59, 59, tzinfo=UTC), datetime(2026, 11, 25, 22, 0, 1, tzinfo=UTC)),  # a day ends
+        (datetime(2026, 11, 30, 21, 59, 59, tzinfo=UTC), datetime(2026, 11, 30, 22, 0, 1, tzinfo=UTC)),  # a month ends
+        (datetime(2026, 12, 31, 21, 59, 59, tzinfo=UTC), datetime(2027, 1, 4, 9, tzinfo=UTC)),
+        (datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)),  # Europe's clocks
+        (datetime(2026, 3, 31, 9, tzinfo=UTC), datetime(2026, 8, 1, 9, tzinfo=UTC)),  # months without a sale
+    ],
+    ids=["midnight", "month end", "year end", "clock change", "five months"],
+)
+def test_a_drawer_stays_open_at_any_hour(shop: Shop, clock: Clock, before: datetime, after: datetime) -> None:
+    till, _ = a_till_of(shop)
+    clock(before - timedelta(minutes=5))
+    pay(shop, till, "1.00")
+    drawer(shop, till, "open", Float="100")
+    clock(before)
+    pay(shop, till, "10.00")
+    clock(after)
+    pay(shop, till, "20.00")
+    give_back(shop, till, pay(shop, till, "5.00"), "2.00")
+
+    assert amounts(drawer(shop, till), "Cash", "Expected") == ["33.00", "133.00"]
+    closed = drawer(shop, till, "close", Counted="133")
+    assert amounts(closed, "Cash", "Difference") == ["33.00", "0.00"]
+    clock(after + timedelta(days=40))
+    assert drawer(shop, till) == closed
+    drawer(shop, till, "open", Float=0)
+    assert amounts(drawer(shop, till), "Cash") == ["0.00"]
+    days = [before - timedelta(minutes=5), after]
+    found = [listed(shop, Period={"From": local(day), "To": local(day)}) for day in days]
+    assert [[(one["Cash"], one["DrawerID"]) for one in day] for day in found] == [
+        [(33, closed["DrawerID"]), (1, None)],
+        [(33, closed["DrawerID"]), (1, None)] if local(days[0]) == local(days[1]) else [],
+    ]
+
+
+def local(at: datetime) -> str:
+    return f"{at + timedelta(hours=2):%Y-%m-%d}"
+
+
+def test_a_late_sale_is_in_the_drawer_that_is_open_when_it_is_recorded(shop: Shop, clock: Clock) -> None:
+    till, till_id = a_till_of(shop)
+    allow_offline(shop, till_id)
+    august = UTC_NOON - timedelta(days=100)
+    clock(UTC_NOON - timedelta(days=1))
+    drawer(shop, till, "open", Float="100")
+    yesterday = drawer(shop, till, "close", Counted="100")
+    clock(UTC_NOON)
+    drawer(shop, till, "open", Float="100")
+    late = pay(shop, till, "10.00", OfflineTran=offline("T-1", UTC_NOON - timedelta(days=1)))
+    invented = pay(shop, till, "70.00", OfflineTran=offline("T-2", august))
+    pay(shop, till, "0.50", OfflineTran={key: value for key, value in offline("", august).items() if value})
+    give_back(shop, till, invented, "70.00")
+    give_back(shop, till, late, "1.00")
+
+    assert drawer(shop, till, DrawerID=yesterday["DrawerID"]) == yesterday
+    assert amounts(drawer(shop, till), "Cash", "Expected") == ["9.50", "109.50"]
+    assert listed(shop, Period={"From": local(august), "To": local(august)}) == []
+    clock(UTC_NOON + timedelta(days=1))
+    drawer(shop, till, "close", Counted="39.50")
+    pay(shop, till, "2.00", OfflineTran=offline("T-3", UTC_NOON))
+    assert [
+        amounts(one, "Cash", "Difference")
+        for one in listed(shop, Period={"From": local(UTC_NOON), "To": local(UTC_NOON)})
+    ] == [["9.50", "-70.00"]]
+    assert [
+        amounts(one, "DrawerID", "Cash") for one in listed(shop, Period={"From": local(UTC_NOON + timedelta(days=1))})
+    ] == [["None", "2.00"]]
+
+
+def test_an_offline_sale_without_a_number_gets_one_of_the_day_on_which_it_is_recorded(shop: Shop, clock: Clock) -> None:
+    till, till_id = a_till_of(shop)
+    allow_offline(shop, till_id)
+    clock(UTC_NOON)
+    without = offline("", UTC_NOON - timedelta(days=60)) | {"Invoice": None}
+    reply = shop.post(SUBMIT, a_body(OfflineTran=without), till)
+
+    assert reply.body["Transaction"]["Invoice"] == f"261125.{till_id}.1"
+
+
+# The currency
+
+
+def test_a_drawer_has_the_currency_of_the_terminal_at_its_opening(shop: Shop) -> None:
+    till, till_id = a_till_of(shop)
     path = f"{shop.path}/pos/{till_id}/update"
+    drawer(shop, till, "open", Float="1.50")
     pay(shop, till, "12.30")
-    yen = shop.terminal(Currency="392")["Name"]
-    assert shop.post(path, {"TID": yen}).error == (200, 0)
+    assert shop.post(path, {"TID": shop.terminal(Currency="392")["Name"]}).error == (200, 0)
+    pay(shop, till, "700", CurrencyID="JPY")
 
     assert amounts(drawer(shop, till), "CurrencyID", "Cash") == ["ZAR", "12.30"]
-    pay(shop, till, "700", CurrencyID="JPY")
-    assert amounts(drawer(shop, till), "CurrencyID", "Cash") == ["JPY", "700"]
-    assert shop.post(DRAWER, {"Counted": "1.5"}, till).findings == [("Counted", 7)]
-    drawer(shop, till, Counted=700)
-    assert shop.post(path, {"TID": shop.terminal()["Name"]}).error == (200, 0)
-    assert amounts(drawer(shop, till), "CurrencyID", "Cash", "Difference") == ["JPY", "700", "0"]
+    assert ask(shop, till, "in", Amount="0.001").findings == [("Amount", 7)]
+    drawer(shop, till, "close", Counted="13.80")
+    assert ask(shop, till, "open", Float="1.5").findings == [("Float", 7)]
+    drawer(shop, till, "open", Float="1000")
+    pay(shop, till, "300", CurrencyID="JPY")
+    assert ask(shop, till, "close", Counted="1300.5").findings == [("Counted", 7)]
+    assert amounts(drawer(shop, till), "CurrencyID", "Cash", "Expected") == ["JPY", "300", "1300"]
+    assert [amounts(one, "DrawerID", "CurrencyID", "Cash") for one in listed(shop)][2:] == [["None", "JPY", "700"]]
 
 
-def test_more_drawers_than_an_answer_holds_with_names_and_notes_are_refused(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, note = '"Door"', "日" * 99
-    till, _ = a_till_of(shop, name)
-    drawer(shop, till, Counted=1, Note=note)
-    most = 2 * takings.ROW_BYTES + bytes_in_answer(name) + bytes_in_answer(note)
-    monkeypatch.setattr(takings, "MOST_BYTES", most)
-
-    assert len(listed(shop)) == 1
-    monkeypatch.setattr(takings, "MOST_BYTES", most - 1)
-    assert shop.post(DRAWERS, {}).error == (400, 404)
-
-
-def test_a_drawer_without_terminal_and_currency_can_only_be_read(stage: str) -> None:
+def test_a_drawer_without_terminal_and_currency_is_not_opened(stage: str) -> None:
     shop = a_shop(stage, CountryCode="AQ", Country="AQ")
 
-    assert amounts(drawer(shop, shop.owner), "CurrencyID", "Expected") == ["None", "0"]
-    assert shop.post(DRAWER, {"Float": 1}).error == (409, 315)
+    assert drawer(shop, shop.owner) is None
+    assert ask(shop, shop.owner, "open", Float=1).error == (409, 315)
+
+
+# Repeats and races
+
+
+def test_a_repeat_with_one_key_is_the_same_action(shop: Shop) -> None:
+    till, _ = a_till_of(shop)
+    steps: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
+        ("open", {"Float": "5"}, {"Float": "5.00", "Note": ""}, {"Float": "6"}),
+        ("in", {"Amount": 2}, {"Amount": "2.00"}, {"Amount": 2, "Note": "x"}),
+        ("note", {"Note": "x"}, {"Note": "x"}, {"Note": "y"}),
+        ("close", {"Counted": 7}, {"Counted": "7.0"}, {"Counted": 8}),
+    ]
+    for action, body, equal, other in steps:
+        named = {"DrawerID": drawer(shop, till)["DrawerID"]} if action == "note" else {}
+        first = ask(shop, till, action, key=f"day-{action}", **body, **named)
+        again = ask(shop, till, action, key=f"day-{action}", **equal, **named)
+        assert (again.error, again.body) == ((200, 0), first.body)
+        assert ("Idempotent-Replayed" in first.headers, again.headers["Idempotent-Replayed"]) == (False, "true")
+        assert ask(shop, till, action, key=f"day-{action}", **other, **named).error == (422, 302)
+    drawer(shop, till, "open", Float=0)
+
+    assert len(ask(shop, till, "open", key="day-open", Float=5).body["Drawer"]["Movements"]) == 4  # of the first one
+    assert ask(shop, till, "close", key="day-open", Counted=5).error == (422, 302)
+    assert ask(shop, shop.owner, "open", key="day-open", Float=9).body["Drawer"]["Float"] == 9
+
+
+def test_a_refused_action_leaves_its_key_free(shop: Shop) -> None:
+    till, _ = a_till_of(shop)
+    assert ask(shop, till, "in", key="coins", Amount=1).error == (409, 317)
+    drawer(shop, till, "open", Float=0)
+
+    assert ask(shop, till, "in", key="coins", Amount=1).body["Drawer"]["PaidIn"] == 1
+
+
+def test_equal_requests_at_once_are_one_action(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    till, _ = a_till_of(shop)
+    for action, body in (("open", {"Float": 5}), ("in", {"Amount": 2}), ("close", {"Counted": 7})):
+        with ThreadPoolExecutor(4) as pool:
+            sent = [pool.submit(ask, shop, till, action, key=f"once {action}", **body) for _ in range(4)]
+        replies = [one.result() for one in sent]
+        assert {one.error for one in replies} == {(200, 0)}, [one.text for one in replies]
+        assert sum("Idempotent-Replayed" not in one.headers for one in replies) == 1
+
+    assert [one["Kind"] for one in drawer(shop, till)["Movements"]] == ["open", "in", "close"]
+
+
+def test_of_two_openings_or_counts_at_once_one_wins(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    till, _ = a_till_of(shop)
+    for _ in range(3):
+        for action, body, refused in (("open", {"Float": 5}, (409, 316)), ("close", {"Counted": 5}, (409, 317))):
+            with ThreadPoolExecutor(3) as pool:
+                sent = [pool.submit(ask, shop, till, action, **body) for _ in range(3)]
+            assert sorted(one.result().error for one in sent) == [(200, 0), refused, refused]
+
+
+def test_each_sale_that_races_with_a_count_is_in_one_drawer(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    till, till_id = a_till_of(shop)
+    allow_offline(shop, till_id)
+    sums, numbers = [], itertools.count()
+
+    def sell(minor: int) -> None:
+        sale = offline(f"T-{next(numbers)}") if minor % 2 else {}
+        pay(shop, till, f"{minor}.00", **({"OfflineTran": sale} if sale else {}))
+
+    for _ in range(3):
+        drawer(shop, till, "open", Float=0)
+        with ThreadPoolExecutor(5) as pool:
+            sales = [pool.submit(sell, minor) for minor in (1, 2, 3, 4)]
+            count = pool.submit(drawer, shop, till, "close", Counted=0)
+        for one in sales:
+            one.result()
+        sums.append(count.result()["Cash"])
+
+    in_none = [one["Cash"] for one in listed(shop) if one["DrawerID"] is None]
+    assert sum(sums) + sum(in_none) == 3 * 10
+    assert [one["Cash"] for one in listed(shop) if one["DrawerID"]] == sums[::-1]
+
+
+# Lists
+
+
+def test_a_list_has_the_drawers_of_its_days_and_the_cash_that_was_in_none(shop: Shop, clock: Clock) -> None:
+    (first, first_id), (second, second_id) = a_till_of(shop), a_till_of(shop, "Bar")
+    clock(UTC_NOON - timedelta(days=2))
+    pay(shop, first, "1.00")
+    old = drawer(shop, first, "open", Float=0)["DrawerID"]
+    pay(shop, first, "2.00")
+    clock(UTC_NOON)
+    pay(shop, first, "4.00")
+    drawer(shop, first, "close", Counted=6)
+    paid = pay(shop, first, "8.00")
+    give_back(shop, first, paid, "8.00")
+    pay(shop, second, "16.00")
+    shop.post(SUBMIT, a_card_body("33.00"), second)
+    new = drawer(shop, second, "open", Float=0)["DrawerID"]
+    pay(shop, second, "32.00")
+    clock(UTC_NOON + timedelta(minutes=1))
+    newer = drawer(shop, first, "open", Float=0)["DrawerID"]
+
+    def rows(since: int, until: int) -> list[tuple[str | None, int, str]]:
+        days = [local(UTC_NOON - timedelta(days=one)) for one in (since, until)]
+        found = listed(shop, Period={"From": days[0], "To": days[1]})
+        return [(one["DrawerID"], one["AgentID"], str(one["Cash"])) for one in found]
+
+    assert rows(2, 2) == [(old, first_id, "6.00"), (None, first_id, "1.00")]
+    assert rows(1, 1) == []
+    today = [(newer, first_id, "0.00"), (new, second_id, "32.00")]
+    outside = [(None, first_id, "0.00"), (None, second_id, "16.00")]
+    assert rows(0, 0) == today + outside
+    assert rows(2, 0) == [*today, (old, first_id, "6.00"), (None, first_id, "1.00"), (None, second_id, "16.00")]
+    without = listed(shop)[-1]
+    assert without == dict.fromkeys(without) | {
+        "AgentID": second_id,
+        "AgentName": "Bar",
+        "CurrencyID": "ZAR",
+        "Cash": Decimal("16.00"),
+        "Movements": [],
+    }
+    assert [one["AgentID"] for one in listed(shop, AccountID=second_id)] == [second_id, second_id]
+
+
+def test_a_drawer_that_stays_open_is_not_in_the_rows_of_later_days(shop: Shop, clock: Clock) -> None:
+    till, _ = a_till_of(shop)
+    clock(datetime(2026, 10, 31, 9, tzinfo=UTC))
+    own = drawer(shop, till, "open", Float=0)["DrawerID"]
+    pay(shop, till, "1.00")
+    clock(datetime(2026, 12, 2, 9, tzinfo=UTC))
+    pay(shop, till, "2.00")
+
+    assert listed(shop, Period={"From": "2026-12-02"}) == []
+    shown = listed(shop, Period={"From": "2026-10-31", "To": "2026-10-31"})
+    assert [amounts(one, "DrawerID", "Cash") for one in shown] == [[own, "3.00"]]
+    drawer(shop, till, "close", Counted=3)
+    assert listed(shop, Period={"From": "2026-12-02"}) == []
+
+
+@pytest.mark.parametrize(
+    "period", [{"From": "0001-01-01", "To": "0001-01-02"}, {"From": "9999-12-30", "To": "9999-12-31"}]
+)
+def test_a_period_beyond_the_calendar_has_no_drawers(shop: Shop, period: dict[str, str]) -> None:
+    assert listed(shop, Period=period) == []
+
+
+def test_more_drawers_than_an_answer_holds_are_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, note = '"Door"', "日" * 99
+    till, _ = a_till_of(shop, name)
+    drawer(shop, till, "open", Float=1, Note=note)
+    most = domain.DRAWER_BYTES + domain.MOVEMENT_BYTES + bytes_in_answer(name) + bytes_in_answer(note)
+    monkeypatch.setattr(domain, "MOST_BYTES", most)
+
+    assert len(listed(shop)) == 1
+    monkeypatch.setattr(domain, "MOST_BYTES", most - 1)
+    assert shop.post(DRAWERS, {}).error == (400, ErrorCode.PERIOD_TOO_LONG.code)
+
+
+def test_the_estimate_of_an_answer_is_not_too_small(shop: Shop) -> None:
+    till, _ = a_till_of(shop, "日" * 256)
+    for number in range(3):
+        drawer(shop, till, "open", Float="9999999999.99")
+        drawer(shop, till, "in", Amount="9999999999.99", Note=f'"{number}\\' * 100)
+        drawer(shop, till, "close", Counted="9999999999.99")
+    reply = shop.post(DRAWERS, {})
+    sizes = [
+        domain.DRAWER_BYTES
+        + bytes_in_answer(one["AgentName"])
+        + sum(domain.MOVEMENT_BYTES + bytes_in_answer(each["Note"] or "") for each in one["Movements"])
+        for one in reply.body["Drawers"]
+    ]
+
+    assert sum(sizes) > len(json.dumps(reply.text))
+
+
+def test_a_drawer_has_a_most_of_movements_and_can_always_be_closed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domain, "MOST_MOVEMENTS", 4)
+    till, _ = a_till_of(shop)
+    own = drawer(shop, till, "open", Float=0)["DrawerID"]
+    for _ in range(2):
+        drawer(shop, till, "in", Amount=1)
+
+    for action, body in (("in", {"Amount": 1}), ("note", {"DrawerID": own, "Note": "x"})):
+        assert (reply := ask(shop, till, action, **body)).error == (400, 202)
+        assert reply.findings == [("Action", 5)]
+    assert drawer(shop, till, "close", Counted=2)["Difference"] == 0
+    assert ask(shop, till, "note", DrawerID=own, Note="x").findings == [("Action", 5)]
+
+
+@pytest.mark.parametrize("name", ["MOST_PAGES", "MOST_READS"])
+def test_drawers_of_more_agents_than_a_request_reads_are_refused(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for title in ("Door", "Bar"):
+        pay(shop, a_till_of(shop, title)[0], "10.00")
+    monkeypatch.setattr("chalicelib.services.drawers.BATCH", 1)
+    monkeypatch.setattr(f"chalicelib.services.drawers.{name}", 2)
+    assert len(listed(shop)) == 2
+
+    monkeypatch.setattr(f"chalicelib.services.drawers.{name}", 1)
+    assert shop.post(DRAWERS, {}).error == (400, ErrorCode.PERIOD_TOO_LONG.code)
+
+
+# Who may see it
+
+
+def test_a_blind_agent_sees_what_is_expected_after_the_count(shop: Shop) -> None:
+    till, till_id = a_till_of(shop)
+    assert get(shop.stage, "/api/v1/user/me", till).body["Data"]["DrawerBlind"] is False
+    make_blind(shop)
+    assert get(shop.stage, "/api/v1/user/me", till).body["Data"]["DrawerBlind"] is True
+    seen = [drawer(shop, till, "open", Float="5"), drawer(shop, till, "in", Amount=1), drawer(shop, till)]
+
+    assert [[one[name] for name in ("Cash", "Expected", "Difference")] for one in seen] == [[None] * 3] * 3
+    assert amounts(seen[-1], "Float", "PaidIn") == ["5.00", "1.00"]
+    assert amounts(drawer(shop, shop.owner, AgentID=till_id), "Cash", "Expected") == ["0.00", "6.00"]
+    assert amounts(drawer(shop, SYSTEM, AgentID=till_id), "Cash") == ["0.00"]
+    assert amounts(listed(shop)[0], "Cash", "Expected") == ["0.00", "6.00"]
+    closed = drawer(shop, till, "close", Counted=5)
+    assert amounts(closed, "Cash", "Expected", "Difference") == ["0.00", "6.00", "-1.00"]
+    assert drawer(shop, till) == closed
+
+
+def make_blind(shop: Shop) -> None:
+    names = ("Location", "Country", "CountryCode", "DeviceInfo", "GMT", "AppFramework", "Lang", "IP", "Name", "Phone")
+    body = {name: value for name, value in merchant_body().items() if name in {*names, "AddressDeFacto"}}
+    reply = shop.post(f"{shop.path}/update", {**body, "DrawerBlind": True})
+    assert (reply.error, reply.body["Merchant"]["DrawerBlind"]) == ((200, 0), True)
 
 
 def test_a_system_user_names_an_agent_or_the_merchant_of_an_account(shop: Shop) -> None:
-    till, till_id = a_till_of(shop, "Door")
-    drawer(shop, till, Float=1)
+    till, till_id = a_till_of(shop)
+    own = drawer(shop, till, "open", Float=1)["DrawerID"]
     stranger = a_shop(shop.stage)
 
     for named in ({"AgentID": till_id}, {"AccountID": till_id}, {"AgentID": till_id, "AccountID": shop.owner_id}):
         assert drawer(shop, SYSTEM, **named)["AgentID"] == till_id
-    assert [one["AgentID"] for one in listed(shop, SYSTEM, AccountID=till_id)] == [till_id]
-    assert shop.post(DRAWER, {}, SYSTEM).findings == [("AccountID", 1)]
+    assert drawer(shop, SYSTEM, DrawerID=own, AccountID=shop.owner_id)["AgentID"] == till_id
+    assert [one["AgentID"] for one in listed(shop, SYSTEM, AccountID=shop.owner_id)] == [till_id]
+    assert ask(shop, SYSTEM).findings == [("AccountID", 1)]
+    assert ask(shop, SYSTEM, DrawerID=own).findings == [("AccountID", 1)]
     assert shop.post(DRAWERS, {}, SYSTEM).findings == [("AccountID", 1)]
-    mixed = shop.post(DRAWER, {"AgentID": till_id, "AccountID": stranger.owner_id}, SYSTEM)
+    mixed = ask(shop, SYSTEM, AgentID=till_id, AccountID=stranger.owner_id)
     assert (mixed.error, mixed.findings) == ((404, 563), [("AgentID", 563)])
 
 
-@pytest.mark.parametrize("name", ["AgentID", "AccountID"])
-def test_a_stranger_is_not_found_and_a_colleague_is_refused(shop: Shop, name: str) -> None:
-    (till, _), (_, colleague) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
-    stranger = a_shop(shop.stage).owner_id
+def test_a_stranger_is_not_found_and_a_colleague_is_refused(shop: Shop) -> None:
+    (till, till_id), (other, colleague) = a_till_of(shop), a_till_of(shop, "Bar")
+    stranger = a_shop(shop.stage)
+    theirs = drawer(stranger, stranger.owner, "open", Float=1)["DrawerID"]
+    colleagues = drawer(shop, other, "open", Float=1)["DrawerID"]
 
     for login in (till, shop.owner):
-        for missing in (stranger, 10**15):
-            reply = shop.post(DRAWER, {name: missing, "Float": 1}, login)
+        for name, absent in itertools.product(("AgentID", "AccountID"), (stranger.owner_id, 10**15)):
+            reply = ask(shop, login, "open", Float=1, **{name: absent})
             assert (reply.error, reply.findings) == ((404, 563), [(name, 563)])
-    assert shop.post(DRAWER, {name: colleague}, till).error == (403, 151)
-    assert shop.post(DRAWER, {"CurrentAccountID": colleague}, till).error == (403, 152)
+        for missing in (theirs, NOBODY):
+            reply = ask(shop, login, "note", DrawerID=missing, Note="x")
+            assert (reply.error, reply.findings) == ((404, 563), [("DrawerID", 563)])
+    for named in ({"AgentID": colleague}, {"AccountID": colleague}, {"DrawerID": colleagues}):
+        assert ask(shop, till, **named).error == (403, 151)
+        assert ask(shop, till, "note", Note="x", **{"DrawerID": colleagues, **named}).error == (403, 151)
+        assert ask(shop, till, "close", Counted="x", **named).error == (403, 151)  # before the body is validated
+    assert ask(shop, till, CurrentAccountID=colleague).error == (403, 152)
+    assert ask(shop, shop.owner, DrawerID=colleagues, AgentID=till_id).findings == [("DrawerID", 12)]
+    assert drawer(shop, shop.owner, DrawerID=colleagues)["AgentID"] == colleague
+    assert shop.post(DRAWERS, {}, till).error == (403, 151)
+
+
+# What is sent
 
 
 @pytest.mark.parametrize(
     ("sent", "findings"),
     [
-        ({"Float": "-0.01"}, [("Float", 5)]),
-        ({"Float": "10000000000.01", "Counted": "0.001"}, [("Float", 5), ("Counted", 7)]),
-        ({"Counted": True}, [("Counted", 2)]),
-        ({"Counted": "1,50"}, [("Counted", 3)]),
-        ({"Counted": ""}, [("Counted", 3)]),
-        ({"counted": 1}, [("counted", 13)]),
-        ({"Day": today(1)}, [("Day", 5)]),
-        ({"Day": "2026-02-30"}, [("Day", 3)]),
-        ({"Day": 20260230}, [("Day", 2)]),
-        ({"Note": "x" * 513, "Float": 1}, [("Note", 4)]),
-        ({"AgentID": "5"}, [("AgentID", 2)]),
-        ({"Float": "10000000000.00", "Counted": "-0.000", "Day": "0001-01-01"}, []),
-        ({"Float": None, "Counted": None, "Note": "", "Day": "", "AgentID": 0, "AccountID": 0}, []),
+        ({"Action": "open", "Float": "-0.01"}, [("Float", 5)]),
+        ({"Action": "open"}, [("Float", 1)]),
+        ({"Action": "open", "Float": "10000000000.01"}, [("Float", 5)]),
+        ({"Action": "open", "Float": "0.001"}, [("Float", 7)]),
+        ({"Action": "open", "Counted": 1}, [("Float", 1)]),
+        ({"Action": "in"}, [("Amount", 1)]),
+        ({"Action": "in", "Amount": 0}, [("Amount", 5)]),
+        ({"Action": "out", "Amount": "-1"}, [("Amount", 5)]),
+        ({"Action": "close", "Amount": 1}, [("Counted", 1)]),
+        ({"Action": "close", "Counted": True}, [("Counted", 2)]),
+        ({"Action": "close", "Counted": "1,50"}, [("Counted", 3)]),
+        ({"Action": "note"}, [("DrawerID", 1), ("Note", 1)]),
+        ({"Action": "note", "DrawerID": "17", "Note": "x"}, [("DrawerID", 3)]),
+        ({"Action": "Open", "Float": 1}, [("Action", 6)]),
+        ({"Action": 1, "Float": 1}, [("Action", 2)]),
+        ({"Float": 1}, [("Action", 1)]),
+        ({"Action": "open", "float": 1}, [("float", 13)]),
+        ({"Action": "open", "Float": 1, "Note": "x" * 513}, [("Note", 4)]),
+        ({"Action": "open", "Float": 1, "AgentID": "5"}, [("AgentID", 2)]),
+        ({"Action": "open", "Float": "10000000000.00"}, []),
+        ({"Action": "open", "Float": "-0.000"}, []),
+        ({"Action": "", "Float": None, "Note": "", "DrawerID": "", "AgentID": 0, "AccountID": 0}, []),
     ],
 )
 def test_a_request_is_read_strictly(shop: Shop, sent: Any, findings: list[Any]) -> None:
     reply = shop.post(DRAWER, sent)
 
     assert (reply.error, reply.findings) == ((400, 202) if findings else (200, 0), findings)
-    if "Day" in sent:
-        assert shop.post(DRAWERS, {"Day": sent["Day"]}).findings == findings
 
 
-def test_drawers_of_more_agents_than_a_request_reads_are_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("Door", "Bar"):
-        pay(shop, a_till_of(shop, name)[0], "10.00")
-    monkeypatch.setattr("chalicelib.services.drawers.BATCH", 1)
-    monkeypatch.setattr("chalicelib.services.drawers.MOST_READS", 2 * 2)  # two agents and their terminals
-    assert len(listed(shop)) == 2
-
-    monkeypatch.setattr("chalicelib.services.drawers.MOST_READS", 2 * 2 - 1)
-    assert shop.post(DRAWERS, {}).error == (400, ErrorCode.PERIOD_TOO_LONG.code)
+# What it costs
 
 
-def test_a_drawer_costs_few_calls_however_much_was_sold_and_counted(stage_on_dynamodb_local: str) -> None:
+def test_a_drawer_costs_few_calls_and_a_sale_nothing_more(stage_on_dynamodb_local: str) -> None:
     shop = a_shop(stage_on_dynamodb_local)
-    (first, _), (second, _) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
+    (first, first_id), (second, _) = a_till_of(shop), a_till_of(shop, "Bar")
+    allow_offline(shop, first_id)
+
+    def cost(act: Any) -> tuple[list[str], float]:
+        with measure_capacity() as used, store_calls() as calls:
+            act()
+        return calls, used.write_units
+
+    of_sign_in, _ = cost(lambda: get(shop.stage, "/api/v1/user/me", first))
+    pay(shop, first, "1.00")
+    sale, sale_units = cost(lambda: pay(shop, first, "1.00"))
+    opening, opening_units = cost(lambda: drawer(shop, first, "open", Float=0))
+    reading, _ = cost(lambda: drawer(shop, first))
+    in_drawer, in_drawer_units = cost(lambda: pay(shop, first, "1.00"))
+    late, late_units = cost(lambda: pay(shop, first, "1.00", OfflineTran=offline("T-9")))
+    closing, closing_units = cost(lambda: drawer(shop, first, "close", Counted=0))
     for number in range(1, 6):
-        pay(shop, first, f"{number}.00")
         give_back(shop, shop.owner, pay(shop, second, f"{number}.00"), "0.50")
-        drawer(shop, first, Counted=number)
+        drawer(shop, first, "open", Float=0)
+        drawer(shop, first, "close", Counted=0)
+    listing, _ = cost(lambda: listed(shop))
 
-    with measure_capacity() as reading, store_calls() as read:
-        drawer(shop, first)
-    with measure_capacity() as counting, store_calls() as counted:
-        drawer(shop, first, Counted=1)
-    with measure_capacity() as listing, store_calls() as whole:
-        assert len(listed(shop)) == 3
-
-    authorizer = read[:-3]
-    assert read == [*authorizer, "BatchGetItem", "BatchGetItem", "Query"]
-    assert counted == [*read, "TransactWriteItems"]
-    assert whole == [*authorizer, "BatchGetItem", "Query", "Query", "BatchGetItem", "BatchGetItem"]
-    of_sign_in = reading.write_units
-    assert [one.write_units - of_sign_in for one in (reading, counting, listing)] == [0, 6, 0]
-    assert max(one.read_units for one in (reading, counting, listing)) <= 12
+    authorizer = of_sign_in[:-1]
+    assert (sale, sale_units) == (in_drawer, in_drawer_units)
+    assert (late, late_units) == (sale, sale_units)
+    assert reading == [*authorizer, "BatchGetItem", "BatchGetItem", "GetItem"]
+    assert opening == [*authorizer, "BatchGetItem", "BatchGetItem", "TransactWriteItems"]
+    assert closing == [*reading, "TransactWriteItems"]
+    assert listing == [*authorizer, "BatchGetItem", "Query", "Query", "Query", "BatchGetItem"]
+    assert (opening_units, closing_units) == (9, 9)  # one of them is the sign-in's

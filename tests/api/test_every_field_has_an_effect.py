@@ -485,6 +485,25 @@ OF_TAKINGS = {
 }
 
 
+def in_movement(value: str) -> Evidence:
+    """Expect the value in the movement of a drawer."""
+
+    def check(run: Run, field: str) -> None:
+        answer = run.post(DRAWER, changed(every(DRAWER)(run), field, value)).body
+        assert same(value, answer["Drawer"]["Movements"][-1][field])
+
+    return check
+
+
+def from_float_to_count(run: Run, field: str) -> None:
+    """Expect the count of the open drawer, and the float of the next one."""
+    sent = changed(every(DRAWER)(run), "Action", "close")
+    counted = run.post(DRAWER, sent).body["Drawer"]
+    opened = complete_requests.open_drawer(run, 17).body["Drawer"]
+    shown = {"Counted": (counted["Counted"], sent["Counted"]), "Float": (opened["Float"], 17)}
+    assert same(*shown[field])
+
+
 OF_A_DRAWER = {
     **each(context_of(REQUESTS[DRAWER]), accepted),
     "CurrentAccountID": refused(DRAWER, every(DRAWER), 1, OTHERS),
@@ -492,10 +511,12 @@ OF_A_DRAWER = {
         ["AgentID", "AccountID"],
         refused(DRAWER, every(DRAWER), 10**15, (404, 563)),
     ),
-    **{
-        name: changing(DRAWER, every(DRAWER), value, f"Drawer.{name}")
-        for name, value in (("Day", "2026-01-31"), ("Float", 1), ("Counted", "0.50"), ("Note", "Nothing is torn"))
-    },
+    "DrawerID": refused(DRAWER, every(DRAWER), a_guid(), (404, 563)),
+    "Action": refused(DRAWER, every(DRAWER), "open", (409, 316)),
+    "Amount": in_movement("1.75"),
+    "Note": in_movement("Nothing is torn"),
+    "Counted": from_float_to_count,
+    "Float": from_float_to_count,
 }
 
 

@@ -62,6 +62,7 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
         "IsSystemUser": False,
         "Rights": [220, 301],
         "Features": {name: name in ON for name in FEATURES},
+        "DrawerBlind": False,
         "ExpiresAt": None,
     }
 

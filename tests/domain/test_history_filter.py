@@ -31,7 +31,6 @@ def test_an_entry_says_all_that_its_transaction_says() -> None:
             original_mode=2,
             ext_id="Order-77",
             original_invoice="INV-4",
-            original_agent_id=18,
             rrn="603112345678",
             approval_code="A1B2C3",
             description="Coffee",
@@ -51,7 +50,7 @@ def test_an_entry_says_all_that_its_transaction_says() -> None:
 
     assert same == {"at", "counter", "taken_minor", "received"}
     assert (payment.taken_minor, payment.counter.reverse_mode, entry.counter.reverse_mode) == (1230, 0, 2)
-    assert (entry.client_product_code, entry.original_id, entry.original_agent) == ("CAFE-9", "A", 18)
+    assert (entry.client_product_code, entry.original_id) == ("CAFE-9", "A")
 
 
 def test_an_offline_payment_stands_where_it_was_taken_and_never_in_the_future() -> None:

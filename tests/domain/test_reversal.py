@@ -303,10 +303,6 @@ def test_a_reversal_gives_back_the_tax_of_its_lines_and_the_last_one_all_that_re
     assert [(tax.gross_minor, tax.tax_minor) for tax in rest.tax_amounts] == [(750, 90)]  # what remains of 1000 and 130
 
 
-def test_a_reversal_names_the_payments_agent_only_when_another_makes_it() -> None:
-    assert [begun(ORIGINAL, 1230, agent_id=one).original.agent_id for one in (17, 18)] == [None, 17]
-
-
 @pytest.mark.parametrize(
     ("changes", "agent_id", "repeats"),
     [({}, 17, True), ({}, 18, False), ({"phase": Phase.DECLINED}, 17, False)],

@@ -141,7 +141,8 @@ test("The days of the till are the merchant's by the service's clock, however wr
       tab.go("#/day");
       await tab.pass(1);
       assert.equal(field().value, dayOf(tab, 2));
-      if (isOnline) assert.equal(tab.sent.findLast((one) => one.path === "report/drawer").body.Day, dayOf(tab, 2));
+      if (isOnline)
+        assert.equal(tab.sent.findLast((one) => one.path === "report/takings").body.Period.To, dayOf(tab, 2));
     }
   }
 });

@@ -5,6 +5,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { START } from "./device.mjs";
 import {
   CASHIER,
+  CLOSED,
+  DRAWER,
   ITEM,
   OWNER,
   OWNERS_TILL,
@@ -41,18 +43,6 @@ const row = (Day) => ({
   AmountReversed: "0.00",
   Net: `${Number(Day.slice(8))}.0${step}`,
 });
-const DRAWER = {
-  AgentID: 3,
-  AgentName: "Till 1",
-  CurrencyID: "ZAR",
-  Float: "1.00",
-  Cash: "2.00",
-  Expected: "3.00",
-  Counted: null,
-  Difference: null,
-  ReturnedByOthers: "0.00",
-  CountedAt: null,
-};
 const event = (page) => ({
   ID: about("E", page),
   Type: "payment.approved",
@@ -65,7 +55,7 @@ const idOf = (path) => path.split("?")[0].split("/").at(-1);
 // What the service answers says what was asked, and when.
 const ANSWERS = {
   "report/takings": ({ body: { Period } }) => ({ Takings: [row(Period.To)], Taxes: [], Late: [], ReceiptNumbers: [] }),
-  "report/drawer": ({ body: { Day } }) => ({ Drawer: { ...DRAWER, Note: about(Day) } }),
+  "report/drawer": ({ body: { Action } }) => ({ Drawer: Action ? CLOSED : DRAWER }),
   "payment/listHistoryEx": ({
     body: {
       Period: { From, To },

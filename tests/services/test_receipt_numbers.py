@@ -83,12 +83,12 @@ def test_an_offline_payment_keeps_the_number_of_its_till_and_no_other_does() -> 
 
 
 @on_both_engines
-def test_an_offline_payment_without_a_number_gets_one_of_the_day_of_its_recording() -> None:
+def test_an_offline_payment_without_a_number_gets_one_of_the_day_on_which_it_is_recorded() -> None:
     till = a_till(mobile_settings=MobileSettings(Features(offline=True)))
     offline = {"OfflineMode": True, "Paid": "2026-02-13T18:00:00"}
-    made = [till.pay(a_body(OfflineTran=offline)) for _ in range(2)]
+    made = [till.pay(a_body(OfflineTran=sent)) for sent in (offline, None, offline)]
 
-    assert numbers_of(made, till) == [1, 2]
+    assert numbers_of(made, till) == [1, 2, 3]
 
 
 @on_both_engines
@@ -99,6 +99,15 @@ def test_no_number_of_a_past_day_is_given() -> None:
 
     assert numbers_of([first], till) == [1]
     assert numbers_of([tomorrow, late], till, "260315") == [1, 2]
+
+
+@on_both_engines
+def test_a_day_goes_on_counting_after_the_first_number_of_another_day() -> None:
+    till = a_till()
+    made = [till.pay(a_body(), NOW + timedelta(days=days)) for days in (0, 1, 0)]
+
+    assert numbers_of([made[0], made[2]], till) == [1, 2]
+    assert numbers_of([made[1]], till, "260315") == [1]
 
 
 @on_both_engines
@@ -171,7 +180,7 @@ def test_a_number_costs_no_call_and_at_most_two_write_units(dynamodb_local: str)
         till.pay(a_body())
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
-    assert dict(charged)["sequences"] <= 2
+    assert dict(charged)["drawers"] <= 2
 
 
 def owner(till: Till) -> Caller:

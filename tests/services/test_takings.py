@@ -273,7 +273,7 @@ def test_a_day_of_offline_payments_alone_has_no_last_number(*, has_other_days: b
     day, another = f"{at:%Y-%m-%d}", f"{at - DAY:%d}"
     key = receipt_numbers.key(agent.client_id, agent.id, at.date())
     if has_other_days:
-        write_one(put_new(receipt_numbers.TABLE, receipt_numbers.MonthNumbers(key.key["name"], {another: 9}), "name"))
+        write_one(put_new(receipt_numbers.TABLE, receipt_numbers.MonthNumbers(**key.key, last={another: 9}), "place"))
     body = ReportTakings.model_validate({"Period": {"From": day, "To": day}})
     found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
 

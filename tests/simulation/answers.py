@@ -23,7 +23,7 @@ STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
     (range(101, 109), frozenset({401})),
     ({151, 152, 311}, frozenset({403})),
     ({201, 202, 204, 312, 403, 404}, frozenset({400})),
-    ({301, *range(303, 310), 314, 315}, frozenset({409})),
+    ({301, *range(303, 310), *range(314, 318)}, frozenset({409})),
     ({302}, frozenset({422})),
     ({310, *range(1001, 1100)}, frozenset({200})),
     ({401, 402}, frozenset({429})),

@@ -29,7 +29,7 @@ PHASES = {
 }
 
 LONGEST = 64  # characters of a value
-KEYS = ("id", "email", "digest", "name", "object", "month", "at")
+KEYS = ("id", "email", "digest", "name", "object", "month", "at", "place")
 ASIDE = frozenset({"history", "audit"})  # tables whose writes are only counted beside others
 NOUNS = {"transactions": "transaction", "agents": "agent", "merchants": "merchant", "terminals": "terminal"}
 # Attributes by which a person follows what happens.

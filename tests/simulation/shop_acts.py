@@ -1,4 +1,4 @@
-"""The price list and the taxes that owners replace, and the drawers that tills count: what clients want and ask."""
+"""The price list and the taxes that owners replace, and the drawers of tills: what clients want and ask."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 SHARE_OF_PRICES, SHARE_OF_DRAWERS = 0.07, 0.1
 SHARE_OF_TAXES = 0.25  # of the scenarios that sell goods
 PRICES = "/api/v1/merchant/{merchantId}/pricelist"
-FLOATS = (None, 20000, 50000)  # minor units
+DRAWER = "/api/v1/report/drawer"
+ACTIONS = {"open": "Float", "in": "Amount", "out": "Amount", "close": "Counted"}  # and what their amounts are called
 
 
 def add_shops(script: Script, chance: Random) -> None:
-    """Let the owner replace the price list from several devices, and tills count their drawers."""
+    """Let the owner replace the price list from several devices, and tills open and count their drawers."""
     is_closed = any(act.kind == "close" for act in script.every())
     if chance.random() < SHARE_OF_PRICES and not is_closed:
         at = chance.uniform(0, 300)
@@ -29,9 +30,20 @@ def add_shops(script: Script, chance: Random) -> None:
             script.add(chance, at, OWNER, "prices", facts={"signs": "key", "is_stale": chance.random() < 0.2})
             at += chance.choice((0.0, chance.uniform(0, 0.1), soon(chance)))
     if chance.random() < SHARE_OF_DRAWERS:
-        for _ in range(chance.choice((1, 2, 3))):
-            facts = {"float": chance.choice(FLOATS), "counted": chance.choice((None, 20000, 71000)), "signs": "key"}
-            script.add(chance, chance.uniform(0, 900), chance.choice(TILLS), "drawer", facts=facts)
+        for till in chance.sample(TILLS, chance.choice((1, 2))):
+            _add_drawers(script, chance, till)
+
+
+def _add_drawers(script: Script, chance: Random, till: str) -> None:
+    """Let a till open its drawer, count it and open it again, sometimes from two devices at once."""
+    at = chance.choice((0.0, chance.uniform(0, 60)))
+    for _ in range(chance.choice((1, 2, 3))):
+        for action in ("open", *chance.choices(("in", "out", "note"), k=chance.choice((0, 1, 2))), "close"):
+            for _ in range(chance.choice((1, 1, 2))):
+                facts = {"action": action, "amount": chance.randrange(1, 900) * 100, "signs": "key"}
+                facts["has_key"] = chance.random() < 0.8
+                script.add(chance, at, till, "drawer", facts=facts)
+            at += chance.choice((soon(chance), chance.uniform(0, 400)))
 
 
 def add_taxes(script: Script, chance: Random) -> None:
@@ -91,21 +103,34 @@ def show_prices(clients: "Clients", act: "Act", person: "Person") -> "Seen | Non
     return clients.repeatedly(act, person, "GET", PRICES, None, merchantId=person.merchant_id)
 
 
-def count_drawer(clients: "Clients", act: "Act", person: "Person") -> None:
-    """Store the float of one's drawer, or what one counted in it."""
-    names = {"Float": act.facts["float"], "Counted": act.facts["counted"]}
-    body = {name: f"{amount / 100:.2f}" for name, amount in names.items() if amount is not None}
-    clients.repeatedly(act, person, "POST", "/api/v1/report/drawer", body)
+def use_drawer(clients: "Clients", act: "Act", person: "Person") -> None:
+    """Act on one's drawer. The note says which act it is."""
+    action = act.facts["action"]
+    body = {"Action": action, "Note": note_of(act)}
+    if action == "note":
+        seen = clients.repeatedly(act, person, "POST", DRAWER, {})
+        if seen is None or seen.status != 200 or not seen.answer["Drawer"]:
+            return
+        body["DrawerID"] = seen.answer["Drawer"]["DrawerID"]
+    else:
+        body[ACTIONS[action]] = f"{act.facts['amount'] / 100:.2f}"
+    key = {"key": f"drawer {act.number}"} if act.facts["has_key"] else {}
+    clients.repeatedly(act, person, "POST", DRAWER, body, **key)
+
+
+def note_of(act: "Act") -> str:
+    """Return the note of an act on a drawer, which no other act has."""
+    return f"act {act.number}"
 
 
 def list_drawers(clients: "Clients", act: "Act", person: "Person") -> None:
-    """List the drawers of a day."""
-    clients.repeatedly(act, person, "POST", "/api/v1/report/drawer/list", {"Day": act.facts["day"]})
+    """List the drawers of all days of the scenario."""
+    clients.repeatedly(act, person, "POST", f"{DRAWER}/list", {"Period": {"From": act.facts["day"]}})
 
 
 KINDS: Mapping[str, Callable[["Clients", "Act", "Person"], Any]] = {
     "prices": replace_prices,
     "last prices": show_prices,
-    "drawer": count_drawer,
+    "drawer": use_drawer,
     "drawers": list_drawers,
 }

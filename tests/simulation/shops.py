@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import combinations
 from typing import Any
 
 from tests.simulation import oracle
@@ -11,9 +12,10 @@ from tests.simulation.clients import TENDERS, Seen
 from tests.simulation.payments import minor
 from tests.simulation.scenario import TOWN, Scenario
 from tests.simulation.scenario_script import CASH, OWNER
-from tests.simulation.shop_acts import item_of, taxes_of
+from tests.simulation.shop_acts import item_of, note_of, taxes_of
 
-CHANGED, AROUND = 314, 4.0  # an ErrorCode; seconds between two clocks
+CHANGED = 314  # an ErrorCode
+FOREVER = 10.0**8  # seconds: an act that was never answered
 IN_CASH = TENDERS[CASH]
 
 
@@ -64,55 +66,105 @@ def _is_of(shown: dict[str, Any], seen: Seen) -> bool:
 
 
 def drawers_agree(scenario: Scenario) -> Iterator[str]:
-    """A drawer holds its float and the cash that its agent took, less the cash that the agent gave back that day."""
-    dates = oracle.dates(scenario)
-    own = oracle.of_merchant(scenario, TOWN.people.by_name[OWNER].merchant_id)
-    for seen in scenario.clients.seen:
-        if seen.kind != "drawers":
+    """Each cash payment and reversal is in one drawer of its agent, or in none: the one that was open just then."""
+    for last in (one for one in scenario.clients.seen if one.kind == "drawers"):
+        if last.status != 200:
+            yield f"the last drawers were answered {last.status}/{last.error}"
             continue
-        if seen.status != 200:
-            yield f"the last drawers were answered {seen.status}/{seen.error}"
+        own = [one for one in oracle.of_merchant(scenario, TOWN.people.by_name[OWNER].merchant_id) if one.moved]
+        moved = [one for one in own if one.tender == IN_CASH]
+        rows = last.answer["Drawers"]
+        for agent in {one.agent for one in moved} | {row["AgentID"] for row in rows}:
+            held = sum(minor(row["Cash"]) for row in rows if row["AgentID"] == agent)
+            total = sum(one.moved for one in moved if one.agent == agent)
+            if held != total:
+                yield f"the drawers of {agent} and what is in none come to {held}, moved was {total}"
+        for row in (one for one in rows if one["DrawerID"]):
+            yield from _adds_up(row)
+            yield from _holds_its_time(scenario, row, [one for one in moved if one.agent == row["AgentID"]])
+        yield from _do_not_overlap(scenario, rows)
+
+
+def _adds_up(row: dict[str, Any]) -> Iterator[str]:
+    sums: Counter[str] = Counter()
+    for one in row["Movements"]:
+        sums[one["Kind"]] += minor(one["Amount"] or 0)
+    expected = sums["open"] + minor(row["Cash"]) + sums["in"] - sums["out"]
+    difference = None if row["Difference"] is None else minor(row["Difference"])
+    kinds = [one["Kind"] for one in row["Movements"] if one["Kind"] in {"open", "close"}]
+    if minor(row["Expected"]) != expected or minor(row["Float"]) != sums["open"]:
+        yield f"the drawer {row['DrawerID']} should hold {expected}, not {row['Expected']}"
+    if difference != (sums["close"] - expected if "close" in kinds else None):
+        yield f"the drawer {row['DrawerID']} differs by {row['Difference']}"
+    if kinds != ["open", "close"][: 1 + (row["ClosedAt"] is not None)]:
+        yield f"the drawer {row['DrawerID']} was opened and closed so: {kinds}"
+
+
+def _holds_its_time(scenario: Scenario, row: dict[str, Any], moved: list[oracle.Entry]) -> Iterator[str]:
+    """Check the cash of a drawer. What moved around its opening or its close may be in it."""
+    opened, closed = (_time_of(scenario, row, kind) for kind in ("open", "close"))
+    least = most = 0
+    for one in moved:
+        may_be_before, may_be_after = one.earliest <= opened[1], one.latest >= closed[0]
+        if one.latest < opened[0] or one.earliest > closed[1]:
             continue
-        rows = {row["AgentID"]: row for row in seen.answer["Drawers"]}
-        cash = _cash_of(seen.act.facts["day"], own, dates)
-        for agent, row in rows.items():
-            expected = cash[agent] + minor(row["Float"] or 0)
-            if (minor(row["Cash"]), minor(row["Expected"])) != (cash[agent], expected):
-                yield f"the drawer of {agent} holds {row['Cash']}, {row['Expected']} with its float, not {expected}"
-            if row["Counted"] is not None and minor(row["Difference"]) != minor(row["Counted"]) - expected:
-                yield f"the drawer of {agent} differs by {row['Difference']}"
-            yield from _counted(scenario, agent, row)
-        for agent in {agent for agent, amount in cash.items() if amount} - rows.keys():
-            yield f"the drawer of {agent}, which holds {cash[agent]}, is not listed"
+        if may_be_before or may_be_after:
+            least, most = least + min(one.moved, 0), most + max(one.moved, 0)
+        else:
+            least, most = least + one.moved, most + one.moved
+    if not least <= minor(row["Cash"]) <= most:
+        yield f"the drawer {row['DrawerID']} holds {row['Cash']}, moved was {least} to {most} meanwhile"
 
 
-def _cash_of(day: str, own: list[oracle.Entry], dates: dict[str, str]) -> Counter[int]:
-    """Return what each agent took in cash on a day, less what it gave back."""
-    cash: Counter[int] = Counter()
-    for one in own:
-        if one.tender == IN_CASH and one.moved and one.id in dates:
-            at = oracle.counts_at(one, datetime.fromisoformat(dates[one.id]))
-            cash[one.agent] += one.moved if f"{at:%Y-%m-%d}" == day else 0
-    return cash
+def _time_of(scenario: Scenario, row: dict[str, Any], kind: str) -> tuple[datetime, datetime]:
+    """Return the local times between which a drawer was opened or closed: when it was asked for and first answered.
+
+    Of several requests without a key, each may have been carried out at any time.
+    """
+    notes = {one["Note"] for one in row["Movements"] if one["Kind"] == kind}
+    acts = [one for one in _acts(scenario) if note_of(one.act) in notes]
+    answered = acts if len(acts) == 1 or all(one.act.facts["has_key"] for one in acts) else []
+    answers = [one.answered_at for one in answered if one.status == 200 and one.answered_at is not None]
+    began = scenario.began + oracle.ZONE
+    first = min((one.asked_at for one in acts), default=FOREVER)
+    return began + timedelta(seconds=first), began + timedelta(seconds=min(answers, default=FOREVER))
 
 
-def _is_of_day(scenario: Scenario, seen: Seen, day: str) -> bool:
-    """Return whether a request began and ended on a day."""
-    times = seen.asked_at - AROUND, (seen.answered_at or 0) + AROUND
-    return {f"{scenario.began + oracle.ZONE + timedelta(seconds=at):%Y-%m-%d}" for at in times} == {day}
+def _acts(scenario: Scenario) -> list[Seen]:
+    return [one for one in scenario.clients.seen if one.kind == "drawer" and one.body]
 
 
-def _counted(scenario: Scenario, agent: int, row: dict[str, Any]) -> Iterator[str]:
-    """Check the float and the count of a drawer: each of some request."""
-    counts = [seen for seen in scenario.clients.seen if seen.kind == "drawer"]
-    asked = [seen for seen in counts if TOWN.people.by_name[seen.act.client].id == agent]
-    for name, fact in (("Float", "float"), ("Counted", "counted")):
-        wanted = {seen.act.facts[fact] for seen in asked} - {None}
-        shown = None if row[name] is None else minor(row[name])
-        done = [seen for seen in asked if seen.status == 200 and seen.act.facts[fact]]
-        is_lost = shown is None and any(_is_of_day(scenario, seen, row["Day"]) for seen in done)
-        if is_lost or (shown is not None and shown not in wanted):
-            yield f"the drawer of {agent} has the {name} {shown}, asked for was {wanted}"
+def _do_not_overlap(scenario: Scenario, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Check that no two drawers of an agent were open at once, by the times of their clients."""
+    for one, other in combinations([row for row in rows if row["DrawerID"]], 2):
+        both = one, other
+        opened = max(_time_of(scenario, row, "open")[1] for row in both)
+        closed = min(_time_of(scenario, row, "close")[0] for row in both)
+        if one["AgentID"] == other["AgentID"] and opened < closed:
+            yield f"{one['DrawerID']} and {other['DrawerID']} of {one['AgentID']} were open at once"
 
 
-RULES = (price_lists_are_replaced_once, drawers_agree)
+def drawers_are_acted_on_once(scenario: Scenario) -> Iterator[str]:
+    """An act on a drawer that was answered is one movement, and what was counted never changes afterwards."""
+    lists = [one for one in scenario.clients.seen if one.kind == "drawers" and one.status == 200]
+    rows = {row["DrawerID"]: row for last in lists for row in last.answer["Drawers"]}
+    made = Counter(one["Note"] for row in rows.values() for one in row["Movements"])
+    for act in {one.act.number: one.act for one in _acts(scenario)}.values() if lists else ():
+        tries = [one for one in _acts(scenario) if one.act.number == act.number]
+        is_done = any(one.status == 200 for one in tries)
+        most = 1 if act.facts["has_key"] else len(tries)
+        if not is_done <= made[note_of(act)] <= most:
+            yield f"{act.name} is {made[note_of(act)]} movements of drawers"
+    for seen in _acts(scenario) if lists else ():
+        shown = seen.answer.get("Drawer") if seen.status == 200 else None
+        if not shown:
+            continue
+        now = rows.get(shown["DrawerID"])
+        kept = [name for name in shown if name != "Movements"] if shown["ClosedAt"] else ["OpenedAt", "Float"]
+        if now is None or any(now[name] != shown[name] for name in kept):
+            yield f"{seen.act.name} was answered {shown}, and later {now}"
+        elif now["Movements"][: len(shown["Movements"])] != shown["Movements"]:
+            yield f"{seen.act.name} was answered other movements than later"
+
+
+RULES = (price_lists_are_replaced_once, drawers_agree, drawers_are_acted_on_once)

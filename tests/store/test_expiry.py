@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import deliveries, events, message_limits, outbox, sessions
+from chalicelib.domain.drawer import OPEN, Drawer, Movement
 from chalicelib.domain.password_lock import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, FailedAttempts, finished, is_over
 from chalicelib.errors import ServiceError
+from chalicelib.store import drawers, password_lock, receipt_numbers
 from chalicelib.store import message_limits as message_counters
 from chalicelib.store import outbox as messages
-from chalicelib.store import password_lock, receipt_numbers
 from chalicelib.store.agents import LOGINS
 from chalicelib.store.events import TABLE as EVENTS
 from chalicelib.store.sessions import TABLE as SESSIONS
@@ -22,7 +23,7 @@ from infra.stack import resources
 from tests.support.accounts import an_account
 from tests.support.events import an_event
 from tests.support.receipts import an_entry
-from tests.support.transactions import NOW, a_payment
+from tests.support.transactions import NOW, ZAR, a_payment
 
 DAY = timedelta(days=1)
 LATEST_SALE = timedelta(days=365)  # a till may send a sale, and its copy, so long after it was paid
@@ -79,6 +80,14 @@ def the_number_of_an_offline_sale() -> Expiry:
     return _values(write)["expires_at"], payment.created_at + LATEST_SALE
 
 
+def a_request_for_a_drawer() -> Expiry:
+    """A repeated request with its key is the same action for 30 days."""
+    opening = Movement(NOW, 17, OPEN, 0)
+    drawer = Drawer(7, "drawer#1", agent_id=17, currency=ZAR, opened_at=NOW, movements=(opening,))
+    item = drawers.put_request(drawers.request_key("1"), "", drawer, NOW).parameters["Item"]
+    return float(item["expires_at"]["N"]), NOW + timedelta(days=30)
+
+
 def _values(write: Any) -> dict[str, float]:
     return {
         name[1:]: float(value["N"])
@@ -97,7 +106,8 @@ RECORDS: dict[Callable[[], Expiry], str] = {
     a_sent_message: messages.TABLE,
     a_message_that_was_given_up: messages.TABLE,
     a_counter_of_messages: message_counters.TABLE,
-    the_number_of_an_offline_sale: receipt_numbers.TABLE,
+    the_number_of_an_offline_sale: receipt_numbers.OFFLINE,
+    a_request_for_a_drawer: drawers.REQUESTS,
 }
 
 

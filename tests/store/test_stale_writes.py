@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -10,12 +10,14 @@ import pytest
 
 from chalicelib.domain import sessions as rules
 from chalicelib.domain.card import CARD_BLOCKED, IN_VERIFICATION
-from chalicelib.domain.drawer import Count
+from chalicelib.domain.drawer import CLOSE, OPEN, PAID_IN, Drawer, LatestDrawer, Movement, closed, with_movement
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.ids import new_guid_of
 from chalicelib.services import linked_cards
-from chalicelib.store import agents, drawers, sessions, webhooks
+from chalicelib.store import agents, drawers, receipt_numbers, sessions, webhooks
 from chalicelib.store import linked_cards as linked_cards_store
 from chalicelib.store.audit import Act
+from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, commit, read_item, update, write_one
 from tests.support.accounts import an_account
@@ -24,24 +26,60 @@ from tests.support.events import a_stored_hook
 from tests.support.transactions import ZAR, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
-DAY, NOW = date(2026, 3, 14), datetime(2026, 3, 14, 9, tzinfo=UTC)
+NOW = datetime(2026, 3, 14, 9, tzinfo=UTC)
 ACT = Act("update", 1, NOW)
 CHANGED, EXPIRED = ChangedMeanwhileError(), ServiceError(ErrorCode.SESSION_EXPIRED)
 Work = Callable[[], object]
 Race = tuple[Key[Any], Work, Work, Exception]  # what is written, another's write, the stale one, its error
 
 
-def a_counted_drawer(counted: int) -> Race:
-    merchant = an_account().agent.client_id
-    counts = [
-        Count(merchant, "", number, 17, ZAR, NOW, 17, 0, float_minor=number, version=number - 1)
-        for number in range(1, counted + 1)
-    ]
-    for one in counts[:-1]:
-        drawers.put(one, DAY, ())
-    last, stale = counts[-1], replace(counts[-1], float_minor=50)
-    put = [partial(drawers.put, one, DAY, ()) for one in (last, stale)]
-    return drawers.key(merchant, DAY, 17), put[0], put[1], CHANGED
+def a_drawer(client_id: int, **changes: Any) -> tuple[Drawer, LatestDrawer]:
+    """Return a new drawer of an agent, and what is stored about it as the latest one."""
+    own = drawers.key(client_id, new_guid_of(NOW))
+    opening = Movement(NOW, 17, OPEN, 100)
+    drawer = Drawer(**own.key, agent_id=17, currency=ZAR, opened_at=NOW, movements=(opening,), **changes)
+    place = drawers.latest_key(client_id, 17).key
+    return drawer, LatestDrawer(**place, drawer_id=drawer.id, unit=drawer.unit, opened_at=NOW, before={})
+
+
+def an_opening(*, is_first: bool) -> Race:
+    """Somebody else opens a drawer of the agent."""
+    client_id = an_account().agent.client_id
+    before = None
+    if not is_first:
+        drawer, latest = a_drawer(client_id)
+        drawers.open_new(drawer, latest, None, {})
+        before = replace(latest, before=None)
+        drawers.close(drawer, latest, {})
+        before = replace(before, version=2)
+    another, stale = (partial(drawers.open_new, *a_drawer(client_id), before, {}) for _ in range(2))
+    return drawers.latest_key(client_id, 17), another, stale, CHANGED
+
+
+def a_movement() -> Race:
+    drawer, latest = a_drawer(an_account().agent.client_id)
+    drawers.open_new(drawer, latest, None, {})
+    another, stale = (
+        partial(drawers.change, with_movement(drawer, Movement(NOW, 17, PAID_IN, minor))) for minor in (1, 2)
+    )
+    return drawers.key(drawer.client_id, drawer.id), another, stale, CHANGED
+
+
+def cash_of_a_drawer(*, is_new: bool, is_closing: bool) -> Race:
+    """Cash is recorded after it was read for an opening or a close."""
+    drawer, latest = a_drawer(an_account().agent.client_id)
+    own = receipt_numbers.key_in(drawer.client_id, 17, "2026-03")
+    first = MonthNumbers(**own.key, cash={"m142ZAR": 5})
+    if not is_new:
+        commit(receipt_numbers.store(first, is_new=True))
+    moved = receipt_numbers.store(replace(first, cash={"m142ZAR": 9}), is_new=is_new)
+    months = {"2026-03": None if is_new else first}
+    stale = partial(drawers.open_new, drawer, latest, None, months)
+    if is_closing:
+        drawers.open_new(drawer, latest, None, {})
+        after = closed(drawer, Movement(NOW, 17, CLOSE, 0), {})
+        stale = partial(drawers.close, after, latest, months)
+    return own, partial(commit, moved), stale, CHANGED
 
 
 def a_deleted_webhook() -> Race:
@@ -108,8 +146,16 @@ RACES: dict[str, Callable[[], Race]] = {
     "a blocked card": partial(a_linked_card, state=CARD_BLOCKED),
     "a card that is not verified": partial(a_linked_card, status=IN_VERIFICATION),
     "a deleted card": partial(a_linked_card, deleted=True),
-    "the first count of a drawer": partial(a_counted_drawer, 1),
-    "a count of a drawer": partial(a_counted_drawer, 2),
+    "the first opening of a drawer": partial(an_opening, is_first=True),
+    "an opening of a drawer": partial(an_opening, is_first=False),
+    "a movement of a drawer": a_movement,
+    **{
+        f"a drawer that is {'closed' if is_closing else 'opened'}, {'first' if is_new else 'more'} cash": partial(
+            cash_of_a_drawer, is_new=is_new, is_closing=is_closing
+        )
+        for is_new in (True, False)
+        for is_closing in (True, False)
+    },
     "a deleted webhook": a_deleted_webhook,
     "an agent that must not change": an_agent_that_must_not_change,
     "a session in use": a_session_in_use,

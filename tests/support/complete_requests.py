@@ -45,6 +45,7 @@ class Ids:
     chip: str = cash
     keyed: str = cash
     linked: str = cash
+    drawer: str = cash
     paid: str = "2026-11-21T10:00:00.000"
 
 
@@ -181,8 +182,8 @@ def of_takings(ids: Ids) -> dict[str, Any]:
 
 
 def of_a_drawer(ids: Ids) -> dict[str, Any]:
-    entered = {"Float": 500, "Counted": "512.30", "Note": "Two notes are torn"}
-    return {"Day": f"{datetime.now(UTC):%Y-%m-%d}", "AccountID": ids.agent, "AgentID": ids.agent, **entered}
+    entered = {"Float": 500, "Amount": "2.50", "Counted": "512.30", "Note": "Two notes are torn"}
+    return {"Action": "in", "DrawerID": ids.drawer, "AccountID": ids.agent, "AgentID": ids.agent, **entered}
 
 
 def of_a_till(_: Ids) -> dict[str, Any]:
@@ -360,8 +361,11 @@ def ask(run: Run) -> None:
     run.post("/api/v1/report/takings", EVERYTHING["/api/v1/report/takings"](run.ids))
     today = datetime.now(UTC) + timedelta(hours=2)  # the merchant's
     run.post("/api/v1/report/takings", {"Period": {"To": f"{today:%Y-%m-%d}"}})  # a day has receipt numbers
+    open_drawer(run, 500)
     run.post("/api/v1/report/drawer", EVERYTHING["/api/v1/report/drawer"](run.ids))
-    run.post("/api/v1/report/drawer/list", {"Day": f"{datetime.now(UTC):%Y-%m-%d}"}, run.shop.owner)
+    run.post("/api/v1/report/drawer", {"Action": "close", "Counted": 510})
+    open_drawer(run, 510)
+    run.post("/api/v1/report/drawer/list", {}, run.shop.owner)
     run.post("/api/v1/report/export", {})
     run.post(f"{PAYMENT}/prepare", EVERYTHING[f"{PAYMENT}/prepare"](run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", EVERYTHING[f"{PAYMENT}/GetLinkedCards"](run.ids))
@@ -382,6 +386,13 @@ def subscribe(run: Run) -> None:
     changes = {"Types": ["payment.approved"], "RotateSecret": True}
     run.look(f"{MERCHANT}/webhook/{{webhookId}}/update", shop.post(f"{path}/update", changes))
     run.look(f"{MERCHANT}/webhook/list", shop.post(f"{shop.path}/webhook/list", {}))
+
+
+def open_drawer(run: Run, amount: int) -> http.Reply:
+    """Open a drawer with this float, and remember it."""
+    opened = run.post("/api/v1/report/drawer", {"Action": "open", "Float": amount})
+    run.ids = replace(run.ids, drawer=opened.body["Drawer"]["DrawerID"])
+    return opened
 
 
 def tell(run: Run) -> None:

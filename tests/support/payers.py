@@ -78,9 +78,10 @@ class Payer:
         return self.till.pay({**a_body(**{**texts, **basic}), "Receipt": self.receipt, "Files": files}, now())
 
     def count(self, note: str) -> None:
-        """Count the drawer of the till, with a note."""
-        body = ReportDrawer.model_validate({"Counted": Decimal(1), "Note": note})
-        drawers.report(body, self.till.caller, now())
+        """Open and close a drawer of the till, both with a note."""
+        for action, name in (("open", "Float"), ("close", "Counted")):
+            body = ReportDrawer.model_validate({"Action": action, name: Decimal(1), "Note": note})
+            drawers.report(body, self.till.caller, now())
 
     def swipe(self, amount: str = "10.00", **parts: Any) -> Transaction:
         track = f"%B{PAN}^{self.name}^30121011000000000123000000?{TRACK2}"

@@ -148,7 +148,7 @@ def _takings(world: World) -> dict[str, Any]:
 
 
 def _drawer(world: World) -> dict[str, Any]:
-    return {"AgentID": world.colleague.agent.id, "Counted": 0}
+    return {"AgentID": world.colleague.agent.id, "Action": "open", "Float": 0}
 
 
 def _cards(world: World) -> dict[str, Any]:
@@ -206,9 +206,9 @@ ROWS = [
     Row("history_takings", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "of a colleague"),
     Row("history_takings", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
     Row("drawers_report", _drawer, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "of a colleague"),
-    Row("drawers_report", lambda _: {"Float": 0}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
-    Row("drawers_list_of_day", _takings, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "by account"),
-    Row("drawers_list_of_day", lambda _: {}, (INVALID, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, OK)),
+    Row("drawers_report", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
+    Row("drawers_list_opened", _takings, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), "by account"),
+    Row("drawers_list_opened", lambda _: {}, (INVALID, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, OK)),
     Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "of a colleague"),
     Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), "of itself"),
     Row("history_export", _journal, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), "a journal of a colleague"),

@@ -79,4 +79,16 @@ export const af = {
     unknown: (amount) => `Die bank het nog nie gesê of ${amount} teruggegee is nie. Moenie dit weer teruggee nie.`,
     declined: (message) => `Niks is teruggegee nie. ${message}`,
   },
+  drawer: {
+    float: "Wisselgeld",
+    cash: "Kontant ontvang, min teruggegee",
+    paidIn: "Ingesit",
+    paidOut: "Uitgehaal",
+    expected: "Verwag",
+    counted: "Getel",
+    difference: "Verskil",
+    outside: "Geen oop laai het hierdie kontant gehou nie.",
+    by: (id) => `deur agent ${id}`,
+    kinds: { open: "oopgemaak", in: "ingesit", out: "uitgehaal", close: "getel", note: "nota" },
+  },
 };

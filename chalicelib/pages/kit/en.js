@@ -79,4 +79,16 @@ export const en = {
     unknown: (amount) => `The bank has not said yet whether ${amount} was given back. Do not return it again.`,
     declined: (message) => `Nothing was given back. ${message}`,
   },
+  drawer: {
+    float: "Float",
+    cash: "Cash taken, less given back",
+    paidIn: "Put in",
+    paidOut: "Taken out",
+    expected: "Expected",
+    counted: "Counted",
+    difference: "Difference",
+    outside: "No open drawer held this cash.",
+    by: (id) => `by agent ${id}`,
+    kinds: { open: "opened", in: "put in", out: "taken out", close: "counted", note: "note" },
+  },
 };

@@ -574,21 +574,7 @@ export const af = {
     made: (time, name) => `Gemaak ${time} deur ${name}.`,
     notOver: "Vandag is nog nie verby nie.",
   },
-  drawer: {
-    title: "Kontantlaaie",
-    float: "Wisselgeld",
-    cash: "Kontant ontvang, min teruggegee",
-    expected: "Verwag",
-    counted: "Getel",
-    countedAt: (time) => `Getel ${time}`,
-    difference: "Verskil",
-    byOthers: "Kontant deur ander teruggegee",
-    othersGave: (amount, expected) =>
-      `Ander het ${amount} vir verkope van hierdie kassa teruggegee. “Verwag” tel dit nie, want dit het uit hulle laaie gekom. Het dit uit hierdie een gekom? Dan behoort ${expected} daarin te wees.`,
-    gaveForOthers:
-      "Meer kontant is hier teruggegee as wat ontvang is. Het dit uit 'n ander laai gekom? Dan is daar soveel minder in daardie een.",
-    none: "–",
-  },
+  drawer: { ...kit.drawer, title: "Kontantlaaie" },
   merchant: {
     title: "Kies 'n handelaar",
     recent: "Laas gewys",

@@ -560,21 +560,7 @@ export const en = {
     made: (time, name) => `Made ${time} by ${name}.`,
     notOver: "Today is not over.",
   },
-  drawer: {
-    title: "Drawers",
-    float: "Float",
-    cash: "Cash taken, less given back",
-    expected: "Expected",
-    counted: "Counted",
-    countedAt: (time) => `Counted ${time}`,
-    difference: "Difference",
-    byOthers: "Cash given back by others",
-    othersGave: (amount, expected) =>
-      `Others gave back ${amount} for sales of this till. “Expected” does not count it, because it came out of their drawers. Did it come out of this one? Then ${expected} should be in it.`,
-    gaveForOthers:
-      "More cash was given back here than was taken. Did it come out of another drawer? Then that one holds so much less.",
-    none: "–",
-  },
+  drawer: { ...kit.drawer, title: "Drawers" },
   merchant: {
     title: "Choose a merchant",
     recent: "Shown last",

@@ -1,9 +1,10 @@
 // The day of this agent: its takings by tender, and its drawer. It prints at 80 mm.
-import { call } from "../kit/api.js";
+import { call, randomText } from "../kit/api.js";
 import { formatDay, formatMoment, inZone, shownDay } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";
+import { Drawer } from "../kit/drawer.js";
 import { useLoaded, useRead } from "../kit/load.js";
-import { format, formatCount, isZero, sum, typedAmount } from "../kit/money.js";
+import { format, formatCount, sum, typedAmount } from "../kit/money.js";
 import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -12,16 +13,18 @@ import { DayField, tenderName, todayOf } from "./sales.js";
 import { texts } from "./texts.js";
 import { leftSales } from "./till.js";
 
+const CASH = 10; // an InputType
+
 async function load(day, agent) {
   const [{ Takings: rows }, { Drawer: drawer }] = await Promise.all([
     call("report/takings", { Period: { From: day, To: day }, AccountID: agent }),
-    call("report/drawer", { Day: day }),
+    call("report/drawer", {}),
   ]);
   return { rows, drawer };
 }
 
 const Line = ({ name, amount, currency, kind }) => html`<div class=${kind}><dt>${name}</dt>
-  <dd>${amount === null ? "–" : html`<${Money} amount=${amount} currency=${currency} />`}</dd></div>`;
+  <dd><${Money} amount=${amount} currency=${currency} /></dd></div>`;
 
 const Sums = ({
   name,
@@ -31,24 +34,13 @@ const Sums = ({
   <${Line} name=${texts.myDay.returns(formatCount(reversals))} amount=${reversed} currency=${currency} />
   <${Line} name=${texts.myDay.net} amount=${net} currency=${currency} kind="total" /></dl>`;
 
-function Takings({ rows, currency }) {
-  const held = of(rows, currency);
+// Who counts without knowing the cash sees no sum of it while the drawer is open.
+function Takings({ rows, currency, isBlind }) {
+  const held = of(rows, currency).filter((row) => !isBlind || row.InputType !== CASH);
   if (!held.length) return html`<p class="empty">${texts.myDay.none}</p>`;
   const tenders = grouped(held, (row) => tenderName(row.InputType), currency).sort(byNet);
   return html`${tenders.map((sums) => html`<${Sums} key=${sums.name} name=${sums.name} sums=${sums} />`)}
-    ${tenders.length > 1 && html`<${Sums} name=${texts.myDay.all} sums=${total(held, currency)} />`}`;
-}
-
-function Drawer({ drawer }) {
-  const names = texts.drawer;
-  const line = (name, amount, kind) =>
-    html`<${Line} name=${name} amount=${amount} currency=${drawer.CurrencyID} kind=${kind} />`;
-  return html`<h3>${names.title}</h3>
-    <dl class="sums">${line(names.float, drawer.Float)}${line(names.cash, drawer.Cash)}${line(names.expected, drawer.Expected)}${line(names.counted, drawer.Counted)}
-      ${drawer.Difference !== null && line(names.difference, drawer.Difference, "total")}${!isZero(drawer.ReturnedByOthers) && line(names.byOthers, drawer.ReturnedByOthers)}</dl>
-    ${!isZero(drawer.ReturnedByOthers) && html`<p class="dim">${names.othersGave}</p>`}
-    ${drawer.CountedAt && html`<p class="dim">${names.countedAt(formatMoment(drawer.CountedAt))}</p>`}
-    ${drawer.Note && html`<p>${drawer.Note}</p>`}`;
+    ${tenders.length > 1 && !isBlind && html`<${Sums} name=${texts.myDay.all} sums=${total(held, currency)} />`}`;
 }
 
 // The sales that the service does not have yet, for each currency.
@@ -61,54 +53,61 @@ function Waiting({ revision }) {
   });
 }
 
-function Count({ day, drawer, onSaved }) {
+const FIELDS = { open: "Float", in: "Amount", out: "Amount", close: "Counted" };
+
+// A form for some acts on the drawer, each with its button. A request keeps its key until it is answered, so a second tap
+// or a lost answer acts once.
+function DrawerForm({ title, label, acts, currency, onActed }) {
   const form = useRef(null);
-  const [wrong, setWrong] = useState({});
-  const [isSaved, setSaved] = useState(false);
+  const attempt = useRef(null);
+  const action = useRef(acts[0]); // of the pressed button
+  const name = FIELDS[acts[0]];
+  const [wrong, setWrong] = useState();
   const { act, isBusy, error } = useAct(async () => {
-    const { Float, Counted, Note } = Object.fromEntries(
-      [...new FormData(form.current)].map(([name, typed]) => [name, typed.trim()]),
-    );
-    const amounts = Object.fromEntries(
-      Object.entries({ Float, Counted })
-        .filter(([, typed]) => typed)
-        .map(([name, typed]) => [name, typedAmount(typed, drawer.CurrencyID)]),
-    );
-    const problems = Object.fromEntries(
-      Object.entries(amounts)
-        .filter(([, amount]) => amount === null)
-        .map(([name]) => [name, texts.noAmount]),
-    );
-    if (!Object.keys(amounts).length) problems.Counted = texts.drawer.nothing;
-    setWrong(problems);
-    setSaved(false);
-    const [first] = Object.keys(problems);
-    if (first) return form.current.elements[first].focus();
-    const saved = await call("report/drawer", { Day: day, ...amounts, ...(Note && { Note }) });
-    form.current.elements.Counted.value = "";
-    setSaved(true);
-    return onSaved(saved);
+    const [typed, note] = [name, "Note"].map((one) => form.current.elements[one].value.trim());
+    const amount = typed ? typedAmount(typed, currency) : null;
+    setWrong(amount === null ? texts.noAmount : undefined);
+    if (amount === null) return form.current.elements[name].focus();
+    const body = { Action: action.current, [name]: amount, ...(note && { Note: note }) };
+    const content = JSON.stringify(body);
+    if (attempt.current?.content !== content) attempt.current = { content, key: randomText() };
+    await call("report/drawer", body, { key: attempt.current.key });
+    attempt.current = null;
+    form.current.reset();
+    return onActed();
   });
-  const problem = (name) => wrong[name] ?? problemOf(error, name);
-  const field = (name, label, input) =>
-    html`<${Field} id=${`drawer-${name}`} name=${name} label=${label} autocomplete="off" problem=${problem(name)} ...${input} />`;
-  const isShown = ["Float", "Counted", "Note"].some(problem);
+  const refused = problemOf(error, name);
+  const field = (one, words, input) =>
+    html`<${Field} id=${`drawer-${acts[0]}-${one}`} name=${one} label=${words} autocomplete="off" ...${input} />`;
   return html`<form ref=${form} class="card" onSubmit=${act} novalidate>
-    <h2>${texts.drawer.count}</h2>
-    ${field("Float", texts.drawer.float, { inputmode: "decimal", defaultValue: drawer.Float === null ? "" : format(drawer.Float) })}
-    ${field("Counted", texts.drawer.counted, { inputmode: "decimal" })}
-    ${field("Note", texts.drawer.note, { maxlength: 512, defaultValue: drawer.Note ?? "" })}
-    ${error && !isShown && html`<${Failure} error=${error} />`}
-    ${isSaved && html`<p role="status">${texts.drawer.saved}</p>`}
-    <div class="actions"><button class="main" disabled=${isBusy}>${texts.drawer.save}</button></div>
+    <h2>${title}</h2>
+    ${field(name, label, { inputmode: "decimal", problem: wrong ?? refused })}
+    ${field("Note", texts.drawer.note, { maxlength: 512 })}
+    ${error && !refused && html`<${Failure} error=${error} />`}
+    <div class="actions">
+      ${acts.map((one) => html`<button class="main" disabled=${isBusy} onClick=${() => (action.current = one)}>${texts.drawer.acts[one]}</button>`)}
+    </div>
   </form>`;
 }
+
+function DrawerForms({ drawer, currency, onActed }) {
+  const names = texts.drawer;
+  if (!drawer || drawer.ClosedAt)
+    return html`<${DrawerForm} title=${names.acts.open} label=${names.float} acts=${["open"]} currency=${currency} onActed=${onActed} />`;
+  return html`<${DrawerForm} title=${names.moved} label=${names.amount} acts=${["in", "out"]} currency=${drawer.CurrencyID} onActed=${onActed} />
+    <${DrawerForm} title=${names.count} label=${names.counted} acts=${["close"]} currency=${drawer.CurrencyID} onActed=${onActed} />`;
+}
+
+// The latest drawer is shown on the day on which it was opened, on that of its count, and today while it is open.
+const isOf = (day, today, drawer) =>
+  drawer && [drawer.OpenedAt, drawer.ClosedAt ?? today].some((at) => at.startsWith(day));
 
 export function MyDay({ state, query }) {
   const { me, agent } = state.session;
   const today = todayOf(state);
   const day = shownDay(query, today);
   const loaded = useLoaded(() => load(day, agent), `${day} ${agent}`);
+  const isBlind = (drawer) => me.DrawerBlind && !me.IsAdministrator && drawer !== null && drawer.ClosedAt === null;
   const isOpen = useRef(false);
   useLayoutEffect(() => {
     if (isOpen.current && state.isOnline) loaded.reload({ isQuiet: Boolean(loaded.data) });
@@ -125,12 +124,12 @@ export function MyDay({ state, query }) {
       <article class="card report sheet">
         <p class="brand">${me.ClientName}</p>
         <h2>${formatDay(day)}</h2><p>${me.Name}</p>
-        ${currencies(rows).map((currency) => html`<${Takings} key=${currency} rows=${rows} currency=${currency} />`)}
-        <${Drawer} drawer=${drawer} />
+        ${currencies(rows).map((currency) => html`<${Takings} key=${currency} rows=${rows} currency=${currency} isBlind=${isBlind(drawer)} />`)}
+        ${isOf(day, today, drawer) && html`<${Drawer} drawer=${drawer} title=${texts.drawer.title} lastLine="total" />`}
         <${Waiting} revision=${state.revision} />
         <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, Date.now() + (state.offset ?? 0))))}</p>
       </article>
-      <${Count} key=${day} day=${day} drawer=${drawer} onSaved=${() => loaded.reload({ isQuiet: true })} />`}<//>`
+      ${day === today && html`<${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} currency=${me.CurrencyID} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
     }
   </section>`;
 }

@@ -13,13 +13,12 @@ import pytest
 
 from chalicelib.domain import message_limits
 from chalicelib.domain.agent import MobileSettings
-from chalicelib.domain.business_days import business_day
 from chalicelib.domain.kinds import Features
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
 from chalicelib.services import outbox
 from chalicelib.settings import settings
-from chalicelib.store import audit
+from chalicelib.store import audit, drawers
 from infra.operator import commands as operator
 from infra.operator import erasure
 from infra.operator.payer_records import of_email
@@ -299,11 +298,11 @@ def test_a_note_of_a_drawer_is_erased_without_any_payment(capsys: pytest.Capture
     found = capsys.readouterr().out.splitlines()
     payer.erase()
 
-    day = business_day(now(), payer.till.merchant.gmt)
-    kept = f"drawers  {payer.merchant} {day}#count#{payer.till.agent.id}#00000"
-    places = [f"{kept}{number}  note" for number in (1, 2)]
+    first, second, third = drawers.of_merchant(payer.till.merchant.id)
+    places = [f"drawers  {payer.merchant} {one.place}  movements" for one in (first, second)]
     assert found == [*places, f"0 transactions of merchant {payer.merchant}."]
     assert places_of(payer.planted) == []
+    assert [one.note for drawer in (first, third) for one in drawer.movements] == [ERASED, ERASED, "Counted", "Counted"]
 
 
 @pytest.mark.slow

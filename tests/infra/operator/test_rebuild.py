@@ -3,13 +3,17 @@
 import argparse
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from chalicelib.domain.drawer import Shown
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import AgentSnapshot
+from chalicelib.schemas.drawer import ReportDrawer
 from chalicelib.services import outcomes
-from chalicelib.store import history, sequences, transactions
+from chalicelib.services.drawers import report as report_drawer
+from chalicelib.store import drawers, history, receipt_numbers, transactions
 from chalicelib.store.table import Item, client, table_name
 from infra.operator import items, rebuild
 from tests.support.intercepted_calls import hooked
@@ -138,33 +142,69 @@ def till(exact_engine: str) -> Till:
     return a_till()
 
 
-def receipts_of(till: Till) -> tuple[str, Item]:
-    """Return the counter of the till's receipt numbers."""
-    found = [item for page in items.pages(table_name(sequences.TABLE)) for item in page]
-    (own,) = [item for item in found if item["name"]["S"].startswith(f"receipts#{till.merchant.id}#")]
-    return own["name"]["S"], own
+def numbers_of(till: Till) -> tuple[str, Item]:
+    """Return the item with the till's receipt numbers and cash."""
+    found = [item for page in items.pages(table_name(drawers.TABLE)) for item in page]
+    place = f"{receipt_numbers.MONTH}2026-03#{till.agent.id}"
+    (own,) = [item for item in found if item["place"]["S"] == place]
+    return items.name_of(drawers.TABLE, own), own
 
 
 @pytest.mark.parametrize("last", [None, 1, 2, 9])
 def test_a_counter_of_receipt_numbers_never_goes_down(run: Run, till: Till, last: int | None) -> None:
     for _ in range(3):
         till.pay(a_body())
-    name, counter = receipts_of(till)
+    name, counter = numbers_of(till)
     if last is None:
-        delete(sequences.TABLE, counter)
+        delete(drawers.TABLE, counter)
     else:
-        put(sequences.TABLE, {**counter, "last": {"M": {"14": {"N": str(last)}}}})
+        put(drawers.TABLE, {**counter, "last": {"M": {"14": {"N": str(last)}}}})
 
     printed = run()
 
-    assert receipts_of(till)[1]["last"] == {"M": {"14": {"N": str(max(last or 0, 3))}}}
-    assert (f"{name}: raised" in printed) is (last != 9)
+    assert numbers_of(till)[1]["last"] == {"M": {"14": {"N": str(max(last or 0, 3))}}}
+    assert numbers_of(till)[1]["cash"] == counter["cash"]
+    assert (f"{name}: written" in printed) is (last != 9)
     assert till.pay(a_body()).invoice == f"260314.{till.agent.id}.{max(last or 0, 3) + 1}"
+
+
+def act_on_drawer(till: Till, **body: Any) -> Shown:
+    (row,) = report_drawer(ReportDrawer.model_validate(body), till.caller, NOW).rows
+    return row
+
+
+@pytest.mark.parametrize("damaged", [None, {}, {"m142ZAR": {"N": "7"}}, {"k012JPY": {"N": "1"}}], ids=str)
+def test_the_cash_of_an_agent_is_that_of_its_transactions_less_that_of_closed_drawers(
+    run: Run, till: Till, damaged: dict[str, Any] | None
+) -> None:
+    till.pay(a_body(Amount="1.00"))
+    act_on_drawer(till, Action="open", Float="0")
+    sold = till.pay(a_body(Amount="2.00"))
+    till.give_back(sold, Amount="0.50", PartialReverse=True)
+    act_on_drawer(till, Action="close", Counted="1.50")
+    act_on_drawer(till, Action="open", Float="0")
+    till.pay(a_body(Amount="4.00"))
+    _, counter = numbers_of(till)
+    if damaged is None:
+        delete(drawers.TABLE, counter)
+    else:
+        put(drawers.TABLE, {**counter, "cash": {"M": damaged}})
+
+    run()
+
+    assert {name: value["N"] for name, value in numbers_of(till)[1]["cash"]["M"].items()} == {
+        "m142ZAR": "500",
+        "k142ZAR": "2",
+    }
+    assert act_on_drawer(till).cash_minor == 400
+    assert act_on_drawer(till, Action="close", Counted="4").difference_minor == 0
+    assert run() == run()
+    assert "written" not in run()
 
 
 def test_a_receipt_number_that_two_payments_have_is_named(run: Run, till: Till) -> None:
     first = till.pay(a_body())
-    delete(sequences.TABLE, receipts_of(till)[1])
+    delete(drawers.TABLE, numbers_of(till)[1])
     second = till.pay(a_body())
 
     printed = run()

@@ -20,7 +20,17 @@ from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import ServiceError
 from chalicelib.services import outcomes
 from chalicelib.settings import settings
-from chalicelib.store import agents, events, merchants, outbox, sequences, transactions, webhooks
+from chalicelib.store import (
+    agents,
+    drawers,
+    events,
+    merchants,
+    outbox,
+    receipt_numbers,
+    sequences,
+    transactions,
+    webhooks,
+)
 from chalicelib.store.audit import Act
 from chalicelib.store.table import DERIVED, VERSION, Item, client, encode, table_name, update, write_one
 from infra.local import streams
@@ -373,8 +383,8 @@ def test_a_reversal_without_its_payment_is_named(run: Run, copied: Callable[[], 
 def numbers_of(till: Till) -> dict[str, Item]:
     return {
         name: item
-        for name, item in stored_in(sequences.TABLE).items()
-        if name.startswith(f"receipts#{till.merchant.id}#")
+        for name, item in stored_in(drawers.TABLE).items()
+        if name.startswith(f"{till.merchant.id} {receipt_numbers.MONTH}")
     }
 
 
@@ -386,7 +396,7 @@ def test_receipt_numbers_go_on_after_those_of_the_payments(
     at = copied()
     till.pay(a_body(), NOW)
     for item in numbers_of(till).values():
-        delete(sequences.TABLE, item)
+        delete(drawers.TABLE, item)
     for _ in range(sold_again):
         till.pay(a_body(), NOW)
 

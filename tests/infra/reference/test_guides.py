@@ -60,10 +60,10 @@ BAD_DAYS, CARD_DATA = "docs/bad-days.md", "docs/pci.md"
 CODES: dict[str, list[int | None]] = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
-    "docs/goods.md": [0] * 9,
+    "docs/goods.md": [0] * 13,
     "docs/idempotency.md": [0],
     "docs/offline.md": [0],
-    "docs/requests.md": [0] * 18,
+    "docs/requests.md": [0] * 15,
     OPERATORS_GUIDE: [0] * 12,
     BOOKS_GUIDE: [],  # its answers are addresses
     PAYERS_GUIDE: [0],
@@ -163,13 +163,14 @@ def test_the_first_payment_of_the_guide_is_half_given_back(stage: str) -> None:
 
 
 def test_the_guide_of_goods_says_the_taxes_that_it_is_answered(stage: str) -> None:
-    _, known, sold, coffee, rest, taken, _, _, receipt = guides.pasted("docs/goods.md", stage)
+    _, known, sold, coffee, rest, taken, _, _, receipt, *drawers = guides.pasted("docs/goods.md", stage)
 
     assert known["PriceList"] is None
     taxes = [one["Transaction"]["TaxAmounts"][0]["Tax"] for one in (sold, coffee, rest)]
     assert taxes == [Decimal("20.80"), Decimal("4.96"), Decimal("15.84")]
     assert "Taxes" in taken
     assert "VAT 15 % in R 38.00: R 4.96" in receipt["Receipt"]["Text"]
+    assert [one["Drawer"]["Difference"] for one in drawers[:3]] == [None, None, Decimal("-1.50")]
 
 
 def test_the_last_payment_of_that_guide_is_completed_with_its_signature(stage: str) -> None:

@@ -17,7 +17,8 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
             f"{POS}/{{posId}}/update.{name} is ours"
             for name in ("BranchesActions", "EndSessions", "PhoneNull", "TIDNull")
         ),
-        f"{MERCHANT}/update.TaxID is ours",
+        *(f"{MERCHANT}/update.{name} is ours" for name in ("DrawerBlind", "TaxID")),
+        "Merchant.DrawerBlind is ours",
         f"{SUBMIT}.BasicTran.OfflineTran.OfflineQueueId is ours",
         f"{REVERSE}.BasicReverseTran.Description is ours",
         "/api/v1/user/login/session.Remember is ours",

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain import events, message_limits, outbox, password_lock, sessions
-from chalicelib.store import receipt_numbers
+from chalicelib.store import drawers, receipt_numbers
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -67,6 +67,7 @@ EXPIRING = {
     "`sequences`, offline sales": period(receipt_numbers.NUMBERS_KEPT_FOR),
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`sequences`, receipts later": period(outbox.KEPT_FOR),
+    "`sequences`, acts on drawers": period(drawers.REQUESTS_KEPT_FOR),
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
     "`events`": period(events.KEPT_FOR),
 }
