@@ -123,7 +123,7 @@ def receipt_numbers_have_no_gap(scenario: Scenario) -> Iterator[str]:
         if found and one.invoice is None:
             day, agent, number = found.groups()
             given[day, int(agent)].append(int(number))
-            if int(agent) != one.agent or day not in {f"{at:%y%m%d}" for at in (one.earliest, one.latest)}:
+            if int(agent) != one.agent or day not in {f"{each:%y%m%d}" for each in (one.earliest, one.latest)}:
                 yield f"{one.id} of {one.agent} from {one.earliest} has the receipt number {invoice}"
         elif invoice != one.invoice:
             yield f"{one.id} has the receipt number {invoice!r}, its till said {one.invoice!r}"
