@@ -5,9 +5,9 @@ Counters have a number for each day of a month and for each hour of a day, by ag
 
 import json
 from base64 import b32encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
 from operator import attrgetter
@@ -190,16 +190,6 @@ COUNT, MOVED, MONEY, GROSS, TAX, AGAIN, DISCOUNTS = "n", "k", "m", "g", "t", "a"
 Counters = Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class DayCount:
-    """A counter's transactions on a day, and the money that its payments took, in minor units."""
-
-    counter: CounterKey
-    day: date
-    count: int
-    taken_minor: int
-
-
 def added_numbers(when: str, entry: HistoryEntry, *, is_new: bool) -> Counters:
     """Return the numbers that a transaction adds to its day or hour.
 
@@ -218,14 +208,6 @@ def added_numbers(when: str, entry: HistoryEntry, *, is_new: bool) -> Counters:
             amounts |= {f"{GROSS}{when}{key}": tax.gross_minor, f"{TAX}{when}{key}": tax.tax_minor}
         numbers |= {f"{MOVED}{when}": 1, **{name: minor for name, minor in amounts.items() if minor}}
     return numbers
-
-
-def counted_taxes(numbers: Counters, when: str, taxes: Mapping[str, Tax]) -> Iterator[TaxAmount]:
-    """Yield the taxes of a day or hour from the numbers of a counter, which names these taxes by their keys."""
-    for key, tax in taxes.items():
-        amounts = numbers.get(f"{GROSS}{when}{key}", 0), numbers.get(f"{TAX}{when}{key}", 0)
-        if any(amounts):
-            yield TaxAmount(tax.code, tax.name, tax.rate, *amounts)
 
 
 def tax_key(tax: Tax | TaxAmount) -> str:

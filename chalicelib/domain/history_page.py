@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 from chalicelib.domain import paging
-from chalicelib.domain.history_entry import ORDER, DayCount, HistoryEntry
+from chalicelib.domain.history_entry import ORDER, CounterKey, HistoryEntry
 from chalicelib.domain.money import amount_in
 
 MAX_CANDIDATES = 50_000  # entries that one list may read
@@ -39,6 +39,16 @@ class Place:
         """Return the days of which the hours narrow the place: a busy first and a busy last day."""
         ends = (self.ranges[0], self.ranges[-1]) if self.ranges else ()
         return [day.begin.date() for day in dict.fromkeys(ends) if day.count > BUSY_DAY]
+
+
+@dataclass(frozen=True)
+class DayCount:
+    """A counter's transactions on a day, and the money that its payments took, in minor units."""
+
+    counter: CounterKey
+    day: date
+    count: int
+    taken_minor: int
 
 
 def days_of(day_counts: Iterable[DayCount], *, newest_first: bool) -> list[TimeRange]:

@@ -268,16 +268,10 @@ def begin(order: PaymentOrder, pos: PointOfSale, now: datetime, **decided: Any) 
 
 def tax_codes(order: PaymentOrder) -> dict[str, str]:
     """Return the path of each tax code in the request, once: those of its lines, else those of the whole payment."""
-    codes = [
-        (code, f"TaxesModel.Taxes[{number}]") for number, code in enumerate(order.taxes.codes if order.taxes else ())
-    ]
-    if order.purchases:
-        place = "BasicTran.AuxDataInput.AuxData.Purchases"
-        codes = [
-            (code, f"{place}[{number}].TaxCode[{which}]")
-            for number, one in enumerate(order.purchases)
-            for which, code in enumerate(one.tax_codes)
-        ]
+    place = "BasicTran.AuxDataInput.AuxData.Purchases"
+    lists = {f"{place}[{n}].TaxCode": one.tax_codes for n, one in enumerate(order.purchases)}
+    lists = lists or {"TaxesModel.Taxes": order.taxes.codes if order.taxes else ()}
+    codes = [(code, f"{place}[{n}]") for place, all_of in lists.items() for n, code in enumerate(all_of)]
     return dict(reversed(codes))
 
 

@@ -9,10 +9,11 @@ from itertools import chain, islice
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
-from chalicelib.domain.history_entry import DayCount, HistoryEntry, entry_of
+from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
     MAX_CANDIDATES,
+    DayCount,
     TimeRange,
     amount_taken,
     days_of,

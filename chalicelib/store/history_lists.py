@@ -7,9 +7,9 @@ from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
-from chalicelib.domain.history_entry import COUNT, MONEY, SEARCHED, CounterKey, Counters, DayCount, HistoryEntry
+from chalicelib.domain.history_entry import COUNT, MONEY, SEARCHED, CounterKey, Counters, HistoryEntry
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
-from chalicelib.domain.history_page import MAX_CANDIDATES
+from chalicelib.domain.history_page import MAX_CANDIDATES, DayCount
 from chalicelib.domain.periods import Period
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import Tax, TaxAmount

@@ -1,12 +1,13 @@
 """Takings: the money that moved on the days or in the hours of a period, read from counters."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from functools import partial
 
-from chalicelib.domain.history_entry import AGAIN, DISCOUNTS, MONEY, MOVED, counted_taxes
+from chalicelib.domain.history_entry import AGAIN, DISCOUNTS, GROSS, MONEY, MOVED, TAX, Counters
 from chalicelib.domain.periods import Period
 from chalicelib.domain.takings import Moved
+from chalicelib.domain.taxes import Tax, TaxAmount
 from chalicelib.store.history import TABLE
 from chalicelib.store.history_lists import (
     counter_at,
@@ -78,9 +79,17 @@ def _moved(item: Item, time_of: Callable[[int], tuple[date, int | None]]) -> lis
             *time_of(int(when)),
             number=numbers.get(f"{MOVED}{when}", 0),
             amount_minor=numbers.get(f"{MONEY}{when}", 0),
-            taxes=tuple(counted_taxes(numbers, when, taxes)),
+            taxes=tuple(_counted_taxes(numbers, when, taxes)),
             taxed_again_minor=numbers.get(f"{AGAIN}{when}", 0),
             discounts_minor=numbers.get(f"{DISCOUNTS}{when}", 0),
         )
         for when in sorted({name[1:3] for name in numbers})
     ]
+
+
+def _counted_taxes(numbers: Counters, when: str, taxes: Mapping[str, Tax]) -> Iterator[TaxAmount]:
+    """Yield the taxes of a day or hour from the numbers of a counter, which names these taxes by their keys."""
+    for key, tax in taxes.items():
+        amounts = numbers.get(f"{GROSS}{when}{key}", 0), numbers.get(f"{TAX}{when}{key}", 0)
+        if any(amounts):
+            yield TaxAmount(tax.code, tax.name, tax.rate, *amounts)

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.history_entry import DayCount, entry_of
-from chalicelib.domain.history_page import TimeRange, amount_taken, days_of, entries_of_page, hours_of, ranges_of_page
+from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.history_page import (
+    DayCount,
+    TimeRange,
+    amount_taken,
+    days_of,
+    entries_of_page,
+    hours_of,
+    ranges_of_page,
+)
 from chalicelib.domain.money import Currency
 from tests.support.transactions import NOW, a_payment
 

@@ -20,6 +20,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         *(f"{MERCHANT}/update.{name} is ours" for name in ("DrawerBlind", "TaxID")),
         "Merchant.DrawerBlind is ours",
         f"{SUBMIT}.BasicTran.OfflineTran.OfflineQueueId is ours",
+        f"{LINE}.Discount is ours",
         f"{REVERSE}.BasicReverseTran.Description is ours",
         "/api/v1/user/login/session.Remember is ours",
         *(f"Pos.{name} is ours" for name in ("Rights", "Sessions", "TerminalID", "TID")),
