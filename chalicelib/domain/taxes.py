@@ -49,7 +49,7 @@ def needs_former(known: Sequence[Tax], changed_at: datetime | None, codes: Itera
 
 
 def in_force(known: Sequence[Tax], former: Iterable[FormerTax], at: datetime) -> tuple[Tax, ...]:
-    """Return the taxes that counted at a time, also one taken away less than a day before. The first ones count before."""
+    """Return the taxes that counted at a time, also one taken away in the day before it. Before all, the first ones."""
     found = {tax.code.lower(): tax for tax in known}
     for one in sorted(former, key=lambda one: one.until, reverse=True):
         code = one.code.lower()
