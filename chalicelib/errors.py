@@ -101,7 +101,7 @@ class Check(IntEnum):
     PATH_AND_BODY_DIFFER = 10
     TWICE = 11
     CONTRADICTION = 12
-    CAPITALS = 13
+    SPELLING = 13
     WITHOUT_EFFECT = 14
 
 

@@ -10,6 +10,7 @@ import simplejson
 from chalicelib.errors import ErrorCode, ServiceError
 
 MAX_DEPTH = 64  # levels of a body
+MAX_NAMES = 1000  # of an object
 MAX_VALUES = 50_000  # values and lists of a body: this limits the time to read any body
 LONGEST_NAME = 64  # characters of a field's name in a message
 LONGEST_INT = 40  # digits; a longer one becomes a Decimal, because Python converts it in quadratic time
@@ -50,7 +51,7 @@ def parse(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a body, with exact numbers and without nulls. A byte order mark is skipped.
 
     Raise MALFORMED_JSON, with the reason and its place, when it is not an object in UTF-8, repeats a key, or has too
-    many levels or values.
+    many levels, names or values.
     """
     try:
         value = json.loads(
@@ -123,6 +124,9 @@ class _MalformedError(ValueError):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_NAMES:
+        message = f"An object of the body has more than {MAX_NAMES} names."
+        raise _MalformedError(message)
     if len({key for key, _ in pairs}) < len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         message = f"An object of the body repeats the name {json.dumps(twice[:LONGEST_NAME])}."

@@ -18,7 +18,7 @@ from chalicelib.authorizer import authorizer, verified_now
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
-from chalicelib.errors import ErrorCode, ServiceError, envelope
+from chalicelib.errors import Check, ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.base import (
     KEY_HEADER,
@@ -28,8 +28,10 @@ from chalicelib.schemas.base import (
     merge_inputs,
     request_or_part,
     spelling_sent,
+    unread,
 )
 from chalicelib.schemas.base import Request as RequestModel
+from chalicelib.schemas.misplaced_names import ignored_names, refused_names
 from chalicelib.settings import settings
 
 # CORS headers tell browsers which calls and answers pages of other origins may use. Nothing else depends on them: the
@@ -111,6 +113,7 @@ class RequestPath(str):
     __slots__ = ()
 
 
+UNKNOWN_ABOVE = (Check.SPELLING, Check.WITHOUT_EFFECT)
 ITEM_PATH = re.compile(r"[A-Z][A-Za-z]*\[[0-9]+\][A-Za-z0-9.\[\]]*")  # a path in an item of a batch
 
 
@@ -128,8 +131,14 @@ class Enveloped(Response):
         sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
         super().__init__(exact_json.text(body), sent, status)
         self.error_code = body["ErrorCode"]
-        names = [one["Property"] for one in (body.get("Validations") or ())[:10]]
+        names = [_logged(one) for one in (body.get("Validations") or ())[:10]]
         self.fields = [name for name in names if not may_name_values or ITEM_PATH.fullmatch(name)]
+
+
+def _logged(finding: Mapping[str, Any]) -> str:
+    """Return the field of a finding for the log, without the unknown names above it, which may be any text."""
+    path: str = finding["Property"]
+    return path.rpartition(".")[2] if finding["Code"] in UNKNOWN_ABOVE else path
 
 
 View = Callable[..., Answer | Document]
@@ -227,7 +236,7 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         assert request is not None  # noqa: S101  for mypy: a handler always has a request
         sent: dict[str, Any] = {}
         try:
-            return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), sent)
+            return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), endpoint.body, sent)
         except ServiceError as refusal:
             if refusal.error.is_outage:
                 is_of_the_store = refusal.error is ErrorCode.STORE_UNAVAILABLE
@@ -259,8 +268,7 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], s
     by_name = {_snake(name): value for name, value in parts.items()}
     for name, hint in endpoint.arguments.items():
         if name == "body":
-            sent |= _sent(request, hint, endpoint.most_bytes)
-            arguments[name] = request_or_part(hint, sent)
+            arguments[name] = _body(request, endpoint, hint, sent, caller)
         elif hint is Caller:
             arguments[name] = caller
         elif hint is Headers:
@@ -272,6 +280,23 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], s
         else:
             arguments[name] = _number(by_name[name]) if hint is int else by_name[name]
     return arguments
+
+
+def _body(
+    request: Request, endpoint: Endpoint, model: type[RequestModel], sent: dict[str, Any], caller: Caller | None
+) -> RequestModel:
+    """Return the body. If it has faults, is no JSON or names another caller, a service first judges the role."""
+    try:
+        sent |= _sent(request, model, endpoint.most_bytes)
+    except ServiceError as refusal:
+        if refusal.error is ErrorCode.MALFORMED_JSON:
+            return unread(model, {}, refusal)
+        raise
+    body = request_or_part(model, sent, refused_names(model, sent))
+    named = body.readable("current_account_id")
+    if caller is not None and named not in (None, caller.agent_id):
+        return unread(model, {}, ServiceError(ErrorCode.NOT_THE_CALLER))
+    return body
 
 
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
@@ -331,14 +356,17 @@ def _body_of(request: Request, limit: int) -> bytes:
     return body
 
 
-def respond(answer: Answer | Document, sent: Mapping[str, Any]) -> Response:
+def respond(answer: Answer | Document, model: type[RequestModel] | None, sent: Mapping[str, Any]) -> Response:
     """Return 200 with the answer's own headers, and warnings in the spelling sent. A document is unchanged."""
     if isinstance(answer, Document):
         return answer
     body = answer.model_dump(by_alias=True)
+    found = body["Validations"] or []
     if not answer.FINDINGS_NAME_VALUES:
-        for warning in body["Validations"] or ():
-            warning["Property"] = spelling_sent(warning["Property"], sent)
+        for warning in found:
+            warning["Property"] = spelling_sent(warning["Property"], sent, model)
+    found += [one.on_the_wire() for one in ignored_names(model, sent)] if model else []
+    body["Validations"] = found[: answer.MOST_FINDINGS] or None
     return Enveloped(body, headers=answer.headers, may_name_values=answer.FINDINGS_NAME_VALUES)
 
 

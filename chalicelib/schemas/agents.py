@@ -26,6 +26,7 @@ from chalicelib.schemas.base import (
     Text,
     View,
     contradiction,
+    fields_of,
     problem,
     validations_of,
     views_of,
@@ -41,11 +42,11 @@ from chalicelib.schemas.field_types import (
     SecretKey,
     shared_fields,
 )
+from chalicelib.schemas.misplaced_names import refused_in_item
 from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsView, PrinterIn, PrinterView
 from chalicelib.schemas.request_context import Context
 
 MAX_RIGHTS, MAX_BRANCHES = 100, 10  # every payment reads the record, so it must stay small
-MAX_BULK_FINDINGS = 300  # in an answer
 CONVERTED = {"id", "client_id", "terminal_id", "branches_actions", "mobile_settings"}
 
 
@@ -205,11 +206,18 @@ class ReadableItem(Request):
 class BulkItem(ReadableItem):
     """The changes of one agent. A text that is no e-mail address matches no agent (563)."""
 
+    REFUSED: ClassVar[Mapping[str, str]] = {
+        name.lower(): "A batch does not change it: pos/update does."
+        for name in fields_of(UpdateAgent).names - fields_of(ReadableItem).names - fields_of(Context).names
+    }
+
     email: Annotated[Text, Field(min_length=1)]
 
 
 class BulkUpdate(Context):
     """The body of merchant/{merchantId}/pos/updatebulk. An invalid item does not prevent the others."""
+
+    ITEMS: ClassVar[Mapping[str, type[Request]]] = {"PosBulk": BulkItem}
 
     pos_bulk: list[Any]
 
@@ -219,10 +227,11 @@ class BulkUpdate(Context):
 
 
 def _read_item(path: str, sent: Any) -> tuple[ReadableItem, list[Validation]]:
+    refused = refused_in_item(BulkItem, sent, path)
     try:
-        return BulkItem.model_validate(sent), []
+        return BulkItem.model_validate(sent), refused
     except ValidationError as error:
-        findings = [_within(path, finding) for finding in validations_of(error)]
+        findings = [*(_within(path, finding) for finding in validations_of(error)), *refused]
         faulty = {str(name).lower() for detail in error.errors(include_url=False) for name in detail["loc"][:1]}
         fields = sent if isinstance(sent, dict) else {}
         readable = {name: value for name, value in fields.items() if name.lower() not in faulty}
@@ -343,6 +352,7 @@ class BulkAnswer(Answer):
     """The answer to updating several agents: the findings about the agents that were not updated."""
 
     FINDINGS_NAME_VALUES: ClassVar[bool] = True
+    MOST_FINDINGS: ClassVar[int] = 300
 
     pos: PosView | None = None
 
@@ -354,7 +364,7 @@ class BulkAnswer(Answer):
         """
         first = [of_item[0] for of_item in findings if of_item]
         further = [finding for of_item in findings for finding in of_item[1:]]
-        listed = (first + further)[:MAX_BULK_FINDINGS]
+        listed = (first + further)[: cls.MOST_FINDINGS]
         return cls(validations=[finding.on_the_wire() for finding in listed] or None)
 
 

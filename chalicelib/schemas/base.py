@@ -6,7 +6,7 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -124,10 +124,20 @@ class RequestFields:
     """
 
     names: frozenset[str]
+    spellings: Mapping[str, str]  # other spelling: the model's spelling
     by_lower: Mapping[str, str]
     texts: frozenset[str]
     zeros: frozenset[str]
     positions: frozenset[str]
+
+    def is_spelt(self, written: str) -> bool:
+        """Return whether a name is a spelling of a field, with its capitals."""
+        return written in self.names or written in self.spellings
+
+    def known(self, written: str) -> str:
+        """Return the field of a name in any capitals, in the model's spelling; an empty text for an unknown name."""
+        name = self.spellings.get(written, written)
+        return name if name in self.names else self.by_lower.get(written.lower(), "")
 
 
 @cache
@@ -138,6 +148,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
     optional = frozenset(name for name, field in fields.items() if not field.is_required())
     return RequestFields(
         names=frozenset(fields),
+        spellings=spellings,
         by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
         texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
         zeros=optional & (ZEROS | getattr(model, "ZEROS", frozenset())),
@@ -162,7 +173,14 @@ def _merged(one: Any, other: Any) -> Any:
     return one if one == other else Contradiction()
 
 
-def _is_nothing(name: str, value: object, fields: RequestFields) -> bool:
+def is_nothing(value: object, name: str = "", model: type[BaseModel] | None = None) -> bool:
+    """Return whether a value says nothing: it is empty, or a till's placeholder in the field of a model."""
+    if value in ("", [], {}) or (isinstance(value, dict) and all(inner == "" for inner in value.values())):
+        return True
+    return model is not None and _is_placeholder(name, value, fields_of(model))
+
+
+def _is_placeholder(name: str, value: object, fields: RequestFields) -> bool:
     """Return whether a value is a till's placeholder."""
     if name in fields.positions and isinstance(value, dict):
         return all(inner == "" for key, inner in value.items() if key.lower() in COORDINATES)
@@ -172,16 +190,14 @@ def _is_nothing(name: str, value: object, fields: RequestFields) -> bool:
     return value == "" and name in fields.texts
 
 
-def as_meant(data: Mapping[str, Any], fields: RequestFields, spellings: Mapping[str, str]) -> dict[str, Any]:
+def as_meant(data: Mapping[str, Any], fields: RequestFields) -> dict[str, Any]:
     """Return the request without placeholders and unknown fields, each field under the model's spelling."""
     meant: dict[str, Any] = {}
     for written, sent in data.items():
-        name = spellings.get(written, written)
-        if name not in fields.names:
-            name = fields.by_lower.get(written.lower(), "")
-        if not name or _is_nothing(name, sent, fields):
+        name = fields.known(written)
+        if not name or _is_placeholder(name, sent, fields):
             continue
-        is_known = written in fields.names or written in spellings
+        is_known = fields.is_spelt(written)
         value = sent if is_known else OtherCapitals(written)
         meant[name] = _merged(meant.get(name, value), value)
     return meant
@@ -290,6 +306,8 @@ class Request(BaseModel):
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {}  # refusal of a reference or a name: its path in the request
     IS_PART: ClassVar[bool] = False  # a model with some fields of another one
+    ITEMS: ClassVar[Mapping[str, type["Request"]]] = {}  # list: the model of its items, if a service reads them
+    REFUSED: ClassVar[Mapping[str, str]] = {}  # name without effect, in lower case: why it is refused
     JUDGED: ClassVar[Sequence[str] | None] = None  # fields that a service gets in spite of faults; None: refuse at once
     faults: ClassVar[ServiceError | None] = None  # of the request of which this is the readable part
 
@@ -318,6 +336,8 @@ class Request(BaseModel):
         items, status = self.findings_of(refusal, {}), refusal.error.status
         if not self.faults or status in CALLERS_AND_OUTAGES or (status == NOT_FOUND and not items):
             return refusal
+        if self.faults.error is not ErrorCode.VALIDATION_FAILED:
+            return self.faults
         known = {one.field for one in self.faults.validations}
         return invalid(*self.faults.validations, *(one for one in items if one.field not in known))
 
@@ -333,7 +353,12 @@ class Request(BaseModel):
         items = [one if isinstance(one, Validation) else cls.located(one) for one in refusal.validations]
         if not items and (path := cls.REFERENCES.get(refusal.error)):
             items = [Validation(path, refusal.error.code, refusal.message)]
-        return tuple(Validation(spelling_sent(one.field, sent), one.code, one.message, one.type) for one in items)
+        return tuple(replace(one, field=spelling_sent(one.field, sent, cls)) for one in items)
+
+    @classmethod
+    def deciding_names(cls, sent: Mapping[str, Any]) -> frozenset[str] | None:  # noqa: ARG003  for subclasses
+        """Return the deciding names that are refused at a wrong place; None: all of them."""
+        return None
 
     @model_validator(mode="before")
     @classmethod
@@ -341,7 +366,7 @@ class Request(BaseModel):
         """Remove placeholders, change other spellings to the model's, and mark a field in other capitals."""
         if not isinstance(data, dict):
             return data
-        return as_meant(data, fields_of(cls), cls.SPELLINGS)
+        return as_meant(data, fields_of(cls))
 
 
 @dataclass(frozen=True)
@@ -442,23 +467,45 @@ def _part_of_type(hint: Any, needed: tuple[str, ...]) -> Any:
     return part_of(hint, needed) if isinstance(hint, type) and issubclass(hint, Request) else hint
 
 
-def spelling_sent(path: str, sent: Any) -> str:
-    """Return the path of a field with each name as the request spells it."""
+def spelling_sent(path: str, sent: Any, model: type[Request] | None) -> str:
+    """Return the path of a field with each name as the request spells it. `model` reads the request."""
     written = []
     for part in path.split("."):
         name, *indexes = part.replace("]", "").split("[")
-        if isinstance(sent, dict) and name not in sent:
-            name = next((one for one in sent if is_spelling(one, name)), name)
-        written.append(name + "".join(f"[{index}]" for index in indexes))
-        sent = sent.get(name) if isinstance(sent, dict) else None
+        spelt = spelling_of(name, model, sent) if model and isinstance(sent, dict) else name
+        written.append(spelt + "".join(f"[{index}]" for index in indexes))
+        sent = sent.get(spelt) if isinstance(sent, dict) else None
         for index in indexes:
             sent = sent[int(index)] if isinstance(sent, list) and int(index) < len(sent) else None
+        model = inner_model(model, name)[0] if model else None
     return ".".join(written)
 
 
-def is_spelling(written: str, name: str) -> bool:
-    """Return whether a name is another spelling of a field."""
-    return written.lower() == name.lower() or any(one.SPELLINGS.get(written) == name for one in models_of(Request))
+def spelling_of(name: str, model: type[Request], sent: Mapping[str, Any]) -> str:
+    """Return the name under which an object holds a field of its model; the model's own if it does not hold it."""
+    if name in sent:
+        return name
+    others = (other for other, known in model.SPELLINGS.items() if known == name and other in sent)
+    alike = (one for one in sent if len(one) == len(name) and one.lower() == name.lower())
+    return next(others, None) or next(alike, name)
+
+
+def inner_model(model: type[Request], name: str) -> tuple[type[Request] | None, bool]:
+    """Return the model of the object in a field (None: it has none), and whether the field is a list of objects."""
+    item = model.ITEMS.get(name)
+    return (item, True) if item else _inner_models(model).get(name, (None, False))
+
+
+@cache
+def _inner_models(model: type[Request]) -> Mapping[str, tuple[type[Request] | None, bool]]:
+    return {field.alias or name: _model_in(field.annotation) for name, field in model.model_fields.items()}
+
+
+def _model_in(hint: Any, *, is_list: bool = False) -> tuple[type[Request] | None, bool]:
+    if isinstance(hint, type) and issubclass(hint, Request):
+        return hint, is_list
+    parts = (_model_in(part, is_list=is_list or get_origin(hint) is list) for part in get_args(hint))
+    return next((part for part in parts if part[0]), (None, False))
 
 
 def models_of(model: type[Request]) -> Iterator[type[Request]]:
@@ -498,6 +545,7 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
     FINDINGS_NAME_VALUES: ClassVar[bool] = False  # a Property may be a value, such as an e-mail, that no log may hold
+    MOST_FINDINGS: ClassVar[int] = MAX_VALIDATIONS
 
     error_code: int = 0
     error_message: str | None = None
@@ -569,18 +617,29 @@ def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
         raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
 
 
-def request_or_part(model: type[Model], data: Mapping[str, Any]) -> Model:
+def request_or_part(model: type[Model], data: Mapping[str, Any], refused: tuple[Validation, ...] = ()) -> Model:
     """Return the request; of one with faults the part that its service judges, or raise 202 if it judges none.
+
+    `refused` are the errors about names at a wrong place.
 
     The service loads and decides as for any request. It finds missing records and taken names, and raises the faults
     as soon as it reads another field. So these rules stand once, and a part is never stored.
     """
     try:
-        return validated(model, data)
-    except ServiceError as faults:
-        if not issubclass(model, Request) or model.JUDGED is None:
-            raise
-        part: Model = _part(model, data, faults)
+        request = validated(model, data)
+        if not refused:
+            return request
+        faults = invalid(*refused)
+    except ServiceError as refusal:
+        faults = invalid(*refusal.validations, *refused)
+    return unread(model, data, faults)
+
+
+def unread(model: type[Model], data: Mapping[str, Any], faults: ServiceError) -> Model:
+    """Return the part of a request with faults that its service judges, or raise the faults if it judges none."""
+    if not issubclass(model, Request) or model.JUDGED is None:
+        raise faults
+    part: Model = _part(model, data, faults)
     return part
 
 
@@ -616,7 +675,7 @@ def finding_of(detail: ErrorDetails) -> Validation:
     if isinstance(detail["input"], OtherCapitals):
         *above, name = detail["loc"]
         written = detail["input"].written
-        return Validation(_path((*above, written)), Check.CAPITALS, f"The field is spelt {name}: capitals count.")
+        return Validation(_path((*above, written)), Check.SPELLING, f"The field is spelt {name}: capitals count.")
     if detail["type"] == "int_type" and _is_long_int(detail["input"]):
         message = f"A whole number of at most {LONGEST_INT} digits is expected."
         return Validation(_path(detail["loc"]), Check.OUT_OF_RANGE, message)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from pydantic_core import ErrorDetails
@@ -9,7 +10,7 @@ from pydantic_core import ErrorDetails
 from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.transaction import Warned
 from chalicelib.errors import Check, Validation
-from chalicelib.schemas.base import finding_of, is_spelling
+from chalicelib.schemas.base import Request, finding_of, models_of
 
 GOODS = ("BasicTran", "AuxDataInput")
 SHORTENED = "BasicTran.Description"  # a text for people is cut, a reference is left out
@@ -51,7 +52,7 @@ def without(body: Any, findings: Sequence[tuple[Validation, int | None]]) -> tup
     warned = []
     targets: dict[Path, tuple[bool, int | None]] = {}
     for one, most in findings:
-        is_known = one.code != Check.CAPITALS
+        is_known = one.code != Check.SPELLING
         warned.append(Warned(one.field, int(one.code) if is_known else Check.WITHOUT_EFFECT))
         targets[_target(one)] = (is_known, most if one.field == SHORTENED else None)
     for target in sorted(targets, key=lambda path: [(isinstance(part, int), part) for part in path], reverse=True):
@@ -95,10 +96,21 @@ def _changed(value: Any, path: Path, most: int | None, *, in_any_spelling: bool)
         return value
     changed: dict[str, Any] = {}
     for name, one in value.items():
-        is_meant = name == part or (in_any_spelling and is_spelling(name, str(part)))
+        is_meant = name == part or (in_any_spelling and _is_spelling(name, str(part)))
         for kept in _inside(one, inner, most, in_any_spelling) if is_meant else [one]:
             changed[name] = kept
     return changed
+
+
+def _is_spelling(written: str, name: str) -> bool:
+    """Return whether a name is another spelling of a field."""
+    return (len(written) == len(name) and written.lower() == name.lower()) or (written, name) in _spellings()
+
+
+@cache
+def _spellings() -> frozenset[tuple[str, str]]:
+    """Return each other spelling and its field. The models of a payment are imported before the first sale is read."""
+    return frozenset(pair for model in models_of(Request) for pair in model.SPELLINGS.items())
 
 
 def _inside(value: Any, inner: Sequence[str | int], most: int | None, in_any_spelling: bool) -> list[Any]:  # noqa: FBT001

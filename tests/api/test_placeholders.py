@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support import events
-from tests.support.builders import merchant_body, terminal_body
-from tests.support.http import OWNER, SYSTEM, TILL, post
+from tests.support.builders import Shop, merchant_body, terminal_body
+from tests.support.cards import a_card_body
+from tests.support.http import OWNER, SYSTEM, TILL, get, post
 from tests.support.receipts import messages
 from tests.support.transactions import a_body, a_guid
 
@@ -239,3 +240,51 @@ def test_the_message_for_a_secret_text_speaks_of_characters(stage: str) -> None:
 
     assert [item["Message"] for item in empty.body["Validations"]] == ["It may not be empty."] * 2
     assert [item["Message"] for item in long.body["Validations"]] == ["At most 512 characters are expected."]
+
+
+def test_a_deciding_name_at_a_wrong_place_charges_nothing(stage: str) -> None:
+    refused = post(stage, SUBMIT, {**a_body(ID=None), "ID": a_guid()})
+
+    assert (refused.error, refused.findings) == ((400, 202), [("ID", 13)])
+    assert "BasicTran.ID" in refused.body["Validations"][0]["Message"]
+
+
+def test_a_name_without_effect_has_a_warning_in_each_answer(stage: str) -> None:
+    body = {**a_body(ID=a_guid(), Lang="af"), "Pos\ud800": {"Latitude": 1}}
+    replies = [post(stage, SUBMIT, body) for _ in range(2)]
+    declined = post(stage, SUBMIT, {**a_card_body("10.05"), "Email": "a@b.example"})
+
+    for reply in replies:
+        assert (reply.error, reply.findings) == ((200, 0), [("BasicTran.Lang", 14), ("Pos?.Latitude", 14)])
+        assert {one["Type"] for one in reply.body["Validations"]} == {2}
+    assert (declined.error, declined.findings) == ((200, 1005), [("Email", 14)])
+
+
+def test_a_batch_refuses_the_item_with_a_field_that_it_does_not_change(shop: Shop) -> None:
+    one, other = shop.agent(), shop.agent()
+    items = [
+        {"Email": one["Email"], "State": 0, "SecretKey": "a secret key of some length"},
+        {"Email": other["Email"], "State": 0, "Lang": "en"},
+    ]
+    reply = shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": items})
+
+    assert (reply.error, reply.findings) == ((200, 0), [("PosBulk[0].SecretKey", 13), ("PosBulk[1].Lang", 14)])
+    paths = [f"{shop.path}/pos/{agent['ID']}" for agent in (one, other)]
+    states = [get(shop.stage, path, shop.owner).body["Pos"]["State"] for path in paths]
+    assert states == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/merchant/create", "/api/v1/terminal/create", "/api/v1/merchant/1/pos/create"]
+)
+@pytest.mark.parametrize("body", [b"{", b"[]", b"{}", b'{"CurrentAccountID": 999999, "ID": 1}', b'{"State": "1"}'])
+def test_the_role_is_judged_whatever_the_body_holds(stage: str, path: str, body: bytes) -> None:
+    assert post(stage, path, body).error == (403, 151)
+
+
+def test_the_log_has_no_unknown_name(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    post(stage, SUBMIT, {**a_body(), "4242424242424242": {"ID": a_guid(), "Lang": "af"}})
+
+    written = capsys.readouterr().out
+    assert '"fields": ["ID", "Lang"]' in written
+    assert "4242424242424242" not in written
