@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import re
 from dataclasses import dataclass, field
 
 MEGABYTE = 1024 * 1024
@@ -31,12 +32,23 @@ class Picture:
         return f"{owner}/{hashlib.sha256(self.content).hexdigest()[:32]}.{self.media_type.removeprefix('image/')}"
 
 
+DATA_PREFIX = re.compile(r"\s*data:[^,;]{0,99}(;[^,;]{0,99}){0,9};base64,", re.IGNORECASE)  # of a data URL (RFC 2397)
+URL_SAFE = str.maketrans("-_", "+/")  # the other alphabet of RFC 4648
+PADDING = re.compile("={0,2}$")
+
+
 def picture_of(text: str, max_bytes: int = MAX_BYTES) -> Picture:
-    """Return the picture in a base64 text; raise TooLargeError or NotAPictureError."""
-    if len(text) > (max_bytes + 2) // 3 * 4:
+    """Return the picture in a base64 text; raise TooLargeError or NotAPictureError.
+
+    The text may have blanks and line breaks, either alphabet, no padding, and the beginning of a data URL.
+    """
+    prefix = DATA_PREFIX.match(text)
+    compact = "".join(text[prefix.end() if prefix else 0 :].split())
+    if len(compact) > (max_bytes + 2) // 3 * 4:
         raise TooLargeError
+    compact = PADDING.sub("", compact.translate(URL_SAFE))
     try:
-        content = base64.b64decode(text, validate=True)
+        content = base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise NotAPictureError from None
     if len(content) > max_bytes:

@@ -20,6 +20,29 @@ def test_a_picture_is_known_by_its_content(content: bytes, media_type: str) -> N
     assert (picture.content, picture.media_type) == (content, media_type)
 
 
+WRITTEN = base64.b64encode(PNG + b"\xfb\xef\xff\xff")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        base64.encodebytes(PNG + b"\xfb\xef\xff\xff").decode(),
+        WRITTEN.decode().replace("=", ""),
+        WRITTEN.decode().translate(str.maketrans("+/", "-_")),
+        "data:image/png;base64," + WRITTEN.decode(),
+        " DATA:image/jpeg;name=a.jpg;charset=utf-8;base64, " + WRITTEN.decode().replace("A", "A \t\r\n\u00a0") + "\n",
+    ],
+)
+def test_base64_is_read_as_tills_write_it(text: str) -> None:
+    assert picture_of(text).content == PNG + b"\xfb\xef\xff\xff"
+
+
+@pytest.mark.parametrize("text", [WRITTEN.decode() + "===", WRITTEN.decode()[:-3] + "=A==", "data:image/png," + "QUJD"])
+def test_padding_stands_at_the_end(text: str) -> None:
+    with pytest.raises(NotAPictureError):
+        picture_of(text)
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "no base64!", "éé", "\ud800", encoded(b"GIF89a" + bytes(60)), encoded(b"<svg/>"), encoded(PNG[:8]), "QUJD\n"],
