@@ -14,9 +14,10 @@ MAX_DEPTH = 8  # templates within templates; cards have three
 CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
 LONG, MAX_LENGTH_BYTES = 0x80, 3  # EMV does not use the indefinite length, a single 0x80
 MAX_TAG_BYTES = 3
+FILLER = 0xFF
 # Track 1, which a reader may send before track 2.
 TRACK1 = re.compile(r"%B([0-9]{12,19})\^([^^]{2,26})\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
-TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
+TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]*\??.?")
 SERVICE_DIGITS = 3
 CHIP_SERVICES = ("2", "6")  # the first digit of a chip card's service code (ISO/IEC 7813)
 
@@ -57,10 +58,10 @@ class Track2:
 
 
 def objects(data: bytes) -> Mapping[int, bytes]:
-    """Return every primitive data object by its tag, from any template. Of a repeated tag the first counts."""
+    """Return every primitive data object by its tag, from any template. Of one tag the first filled one counts."""
     found: dict[int, bytes] = {}
     for tag, value in _objects(data, 0):
-        found.setdefault(tag, value)
+        found[tag] = found.get(tag) or value
     return found
 
 
@@ -69,7 +70,7 @@ def _objects(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
         raise MalformedError
     at = 0
     while at < len(data):
-        if data[at] == 0:  # padding between objects
+        if _is_padding(data, at, depth):
             at += 1
             continue
         tag, first, at = _tag(data, at)
@@ -82,6 +83,24 @@ def _objects(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
             yield from _objects(value, depth + 1)
         else:
             yield tag, value
+
+
+def _is_padding(data: bytes, at: int, depth: int) -> bool:
+    """Return whether a byte 00 or FF has no meaning (ISO/IEC 7816-4). FF may also begin a template of a reader."""
+    if data[at] != FILLER:
+        return data[at] == 0
+    if at + 1 == len(data) or data[at + 1] in (0, FILLER):
+        return True
+    if depth:
+        return False
+    try:
+        _, _, start = _tag(data, at)
+        length, start = _length(data, start)
+        if start + length > len(data):
+            return True
+        return not list(_objects(data[start : start + length], depth + 1))
+    except MalformedError:
+        return True
 
 
 def _tag(data: bytes, at: int) -> tuple[int, int, int]:
@@ -131,10 +150,11 @@ def track2(text: str) -> Track2:
 
 def stripe(text: str) -> tuple[Track2, str]:
     """Return track 2 of a stripe, and its text. A reader may send track 1 before it; it must be the same card's."""
+    text = text.strip()  # readers that type end a track with a line end
     before = TRACK1.match(text)
     if before is None:
         return track2(text), text
-    alone = text[before.end() :]
+    alone = text[before.end() :].lstrip()
     track = track2(alone)
     pan, name, service = before.groups()
     if pan != track.pan:
@@ -145,8 +165,8 @@ def stripe(text: str) -> tuple[Track2, str]:
 
 def card_in(found: Mapping[int, bytes]) -> Track2:
     """Return number and expiry of a chip card: from its track 2 equivalent, else from their own objects."""
-    if TRACK2_EQUIVALENT in found:
-        return track2(found[TRACK2_EQUIVALENT].hex().upper())
+    if track := found.get(TRACK2_EQUIVALENT):  # a reader may send it empty
+        return track2(track.hex().upper())
     try:
         pan = found[PAN].hex().upper().rstrip("F")
         expiration = found[EXPIRATION].hex()

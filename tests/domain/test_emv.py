@@ -20,6 +20,28 @@ def test_zero_bytes_before_between_and_after_objects_have_no_meaning() -> None:
     assert emv.objects(bytes.fromhex("00009F26 02AABB 00 950100 0000")) == {0x9F26: b"\xaa\xbb", 0x95: b"\x00"}
 
 
+@pytest.mark.parametrize("text", ["FF 9F2602AABB FFFF 950100 FF", "9F2602AABB FF00 950100", "FF 9F2602AABB FF 950100"])
+def test_filling_bytes_have_no_meaning(text: str) -> None:
+    # ISO/IEC 7816-4
+    assert emv.objects(bytes.fromhex(text)) == {0x9F26: b"\xaa\xbb", 0x95: b"\x00"}
+
+
+def test_a_readers_template_whose_tag_begins_with_ff_is_read() -> None:
+    assert emv.objects(bytes.fromhex("FF8105 05 9F2602AABB FFFF")) == {0x9F26: b"\xaa\xbb"}
+
+
+def test_an_empty_object_counts_as_absent() -> None:
+    found = emv.objects(bytes.fromhex("5700 5A00 5A08378282246310005F 5F2403301231"))
+
+    assert emv.card_in(found) == emv.Track2("378282246310005", EXP)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\r\n\r\n", " \t"])
+def test_a_stripe_may_end_with_line_ends(end: str) -> None:
+    assert emv.stripe(TRACK2 + end) == emv.stripe(TRACK2)
+    assert emv.stripe(f"%B{PAN}^MOKOENA/THANDI^3012201?{end}{TRACK2}{end}")[1] == TRACK2
+
+
 @pytest.mark.parametrize(
     ("header", "length"), [("7F", 127), ("8180", 128), ("81FF", 255), ("820100", 256), ("83000100", 256)]
 )
@@ -90,6 +112,7 @@ def test_every_cut_of_a_chips_data_is_refused_or_lacks_what_stood_behind_the_cut
         f";{PAN}=30122011000012300000?",
         f"{PAN}=3012201",
         f"{PAN}D30122011000012300000F",
+        f"{PAN}D30122011000012300000FFF",
         f";{PAN}=30122011000012300000?7",
     ],
 )
