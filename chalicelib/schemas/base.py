@@ -4,6 +4,7 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 """
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import INVISIBLE_LETTERS
 from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation, invalid
 from chalicelib.exact_json import LONGEST_INT
 from chalicelib.log import log
@@ -96,6 +98,8 @@ ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
 DECIMAL_TEXTS = {"AmountCashGot", "Discount"}  # amounts that tills may send as an empty text
 AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
 ZEROS = AGENTS | {"AmountCashGot", "InputType", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
+# Fields whose outer blanks of any kind are no part of the value. So are the codes: `...Code`.
+TRIMMED = {"Email", "Emails", "UserEmail", "Phone", "Phones", "UserPhone", "TID", "BackRetailerID", "Search"}
 POSITIONS = {"Location", "OfflineLocation"}
 COORDINATES = {"latitude", "longitude"}
 
@@ -129,6 +133,7 @@ class RequestFields:
     texts: frozenset[str]
     zeros: frozenset[str]
     positions: frozenset[str]
+    trimmed: frozenset[str]
 
     def is_spelt(self, written: str) -> bool:
         """Return whether a name is a spelling of a field, with its capitals."""
@@ -153,6 +158,8 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
         texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
         zeros=optional & (ZEROS | getattr(model, "ZEROS", frozenset())),
         positions=optional & POSITIONS,
+        trimmed=frozenset(name for name in fields if name in TRIMMED or name.endswith("Code"))
+        | getattr(model, "TRIMMED", frozenset()),
     )
 
 
@@ -193,14 +200,22 @@ def _is_placeholder(name: str, value: object, fields: RequestFields) -> bool:
 def as_meant(data: Mapping[str, Any], fields: RequestFields) -> dict[str, Any]:
     """Return the request without placeholders and unknown fields, each field under the model's spelling."""
     meant: dict[str, Any] = {}
-    for written, sent in data.items():
+    for written, value in data.items():
         name = fields.known(written)
+        sent = _trimmed(value) if name in fields.trimmed else value
         if not name or _is_placeholder(name, sent, fields):
             continue
         is_known = fields.is_spelt(written)
-        value = sent if is_known else OtherCapitals(written)
-        meant[name] = _merged(meant.get(name, value), value)
+        marked = sent if is_known else OtherCapitals(written)
+        meant[name] = _merged(meant.get(name, marked), marked)
     return meant
+
+
+def _trimmed(value: Any) -> Any:
+    """Return a text, or the texts of a list, without outer blanks."""
+    if isinstance(value, list):
+        return [one.strip() if isinstance(one, str) else one for one in value]
+    return value.strip() if isinstance(value, str) else value
 
 
 ACRONYMS = {
@@ -285,7 +300,21 @@ def check_unicode(value: object) -> object:
 
 SecretText = Annotated[SecretStr, Field(strict=False), BeforeValidator(check_unicode)]
 Text = Annotated[str, Field(max_length=512)]
-Name = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+def _is_visible(name: str) -> bool:
+    """Return whether a name has at least one visible character."""
+    return any(one not in INVISIBLE_LETTERS and unicodedata.category(one)[0] not in "CZM" for one in name)
+
+
+def _has_no_control(name: str) -> bool:
+    return not any(unicodedata.category(one) in CONTROLS for one in name)
+
+
+CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters and line separators
+VISIBLE = checked(_is_visible, Check.OUT_OF_RANGE, "At least one visible character is expected.")
+NO_CONTROL = checked(_has_no_control, Check.FORMAT, "A name without control characters is expected.")
+Name = Annotated[str, Field(min_length=1, max_length=256), VISIBLE, NO_CONTROL]
 LongText = Annotated[str, Field(max_length=1024)]
 Identifier = Annotated[int, Field(ge=0, le=10**15)]
 State = Annotated[int, Field(ge=0, le=1)]
@@ -302,6 +331,7 @@ class Request(BaseModel):
         alias_generator=wire_name, extra="ignore", strict=True, frozen=True, hide_input_in_errors=True
     )
     SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's spelling
+    TRIMMED: ClassVar[frozenset[str]] = frozenset()  # further fields without outer blanks
     ZEROS: ClassVar[frozenset[str]] = frozenset()  # further fields in which tills send 0 as a placeholder
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {}  # refusal of a reference or a name: its path in the request

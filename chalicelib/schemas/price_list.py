@@ -12,7 +12,19 @@ from chalicelib.domain.money import MAX_MINOR, Currency, from_minor
 from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, compared_barcode, is_barcode
 from chalicelib.domain.taxes import Tax
 from chalicelib.errors import Check, Finding
-from chalicelib.schemas.base import Answer, Exact, Identifier, Request, Rule, RuledRequest, View, checked, pattern
+from chalicelib.schemas.base import (
+    NO_CONTROL,
+    VISIBLE,
+    Answer,
+    Exact,
+    Identifier,
+    Request,
+    Rule,
+    RuledRequest,
+    View,
+    checked,
+    pattern,
+)
 from chalicelib.schemas.request_context import Context, ZoneQuery
 
 MAX_RATE_DIGITS = 4  # after the point
@@ -31,7 +43,7 @@ class TaxIn(Request):
     """A tax. Its rate is a percentage."""
 
     code: TaxCode
-    name: Annotated[str, Field(min_length=1, max_length=40)]
+    name: Annotated[str, Field(min_length=1, max_length=40), VISIBLE, NO_CONTROL]
     rate: Annotated[Exact, Field(ge=0, le=100), RATE]
 
 
@@ -39,7 +51,7 @@ class ItemIn(Request):
     """An item. Its price includes the tax; without one it is typed at each sale."""
 
     code: Annotated[str, Field(min_length=1, max_length=64)]
-    title: Annotated[str, Field(min_length=1, max_length=128)]
+    title: Annotated[str, Field(min_length=1, max_length=128), VISIBLE, NO_CONTROL]
     price: Annotated[Exact, Field(ge=0, le=MAX_MINOR)] | None = None
     unit: Annotated[str, Field(max_length=8)] | None = None
     tax_code: Annotated[str, Field(max_length=64)] | None = None

@@ -39,7 +39,11 @@ from chalicelib.schemas.request_context import Context, DeviceInfo, ZoneHours
 SOUTH_AFRICA = "710"
 # ISO 3166-2:ZA, with the old and new forms of the two codes changed in 2021: GT is now GP, NL is KZN.
 PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "NW", "WC"})
-LATIN = r"^[\x20-\x7E\u{A0}-\u{24F}\u{1E00}-\u{1EFF}]+$"
+# Also combining accents and typographic marks, but no characters that turn the direction or separate lines.
+LATIN = (
+    r"^[\x20-\x7E\u{A0}-\u{24F}\u{300}-\u{36F}\u{1E00}-\u{1EFF}\u{2000}-\u{200A}\u{2010}-\u{2027}\u{202F}-\u{205F}"
+    r"\u{20A0}-\u{20CF}\u{2116}\u{2122}\u{FB00}-\u{FB06}]+$"
+)
 NUMERIC = r"^[0-9]{3}$"
 REGION_FIELD = pattern(r"^[A-Za-z0-9]{1,3}$", "One to three letters or digits are expected.")
 CAPABILITY = checked(ENTRY_CAPS.__contains__, Check.NOT_IN_DICTIONARY, "A capability code from 0 to 10 is expected.")
@@ -60,16 +64,11 @@ def _region(code: str, info: ValidationInfo) -> str:
 PRINTABLE = pattern(r"^[\x20-\x7E]*$", "Printable ASCII characters are expected.")
 
 
-def _not_blank(name: str) -> str:
-    if not name.strip():
-        raise problem(Check.OUT_OF_RANGE, "It may not be blank.")
-    return name.strip()
-
-
 class CreateTerminal(Request):
     """The body of terminal/create. Location and Country are the terminal's, CountryCode is the caller's."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
+    TRIMMED: ClassVar[frozenset[str]] = frozenset({"Name"})
     PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.TID_TAKEN: "Name"}
     JUDGED: ClassVar[tuple[str, ...]] = (
@@ -81,7 +80,7 @@ class CreateTerminal(Request):
     )
 
     branch_id: Identifier
-    name: Annotated[Name, PRINTABLE, AfterValidator(_not_blank)]  # the TID
+    name: Annotated[Name, PRINTABLE]  # the TID
     alias: Name | None = None
     sic: Annotated[str, pattern(r"^[0-9]{4}$", "A merchant category code of four digits is expected.")]
     title: Name
@@ -99,9 +98,7 @@ class CreateTerminal(Request):
     state: State | None = None
     description: LongText | None = None
     terminal_class: Text | None = Field(None, alias="Class")
-    back_retailer_id: Annotated[Text, PRINTABLE, AfterValidator(lambda text: text.strip() or None)] | None = (
-        None  # the MID
-    )
+    back_retailer_id: Annotated[Text, PRINTABLE] | None = None  # the MID
     owner: Text | None = None
     region: Text | None = None
     branch: Text | None = None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import events
-from tests.support.builders import Shop, merchant_body, terminal_body
+from tests.support.builders import PASSWORD, Shop, agent_body, an_email, merchant_body, terminal_body
 from tests.support.cards import a_card_body
 from tests.support.http import OWNER, SYSTEM, TILL, get, post
 from tests.support.receipts import messages
@@ -288,3 +288,57 @@ def test_the_log_has_no_unknown_name(stage: str, capsys: pytest.CaptureFixture[s
     written = capsys.readouterr().out
     assert '"fields": ["ID", "Lang"]' in written
     assert "4242424242424242" not in written
+
+
+BLANKS = " \t\r\n\u00a0"
+
+
+def test_outer_blanks_are_no_part_of_addresses_names_of_terminals_codes_and_searches(shop: Shop) -> None:
+    mid, tid, email = (f"{BLANKS}{text}{BLANKS}" for text in ("MID00042", "TILL42", an_email()))
+    terminal = shop.terminal(Name=tid, BackRetailerID=mid, Phone=f"{BLANKS}+27829876543")
+    agent = shop.agent(Email=email, TID=tid, Phone=f"+27829876543{BLANKS}")
+    receipt = {"Email": f"{BLANKS}a@b.example", "Emails": [f"c@d.example{BLANKS}"], "Phone": BLANKS}
+    login = post(shop.stage, SESSION, {"Email": email, "Password": PASSWORD}, None)
+    body = {**a_body(), "AcqTran": {"AcquirerCode": f"{BLANKS}CASH{BLANKS}"}, "Receipt": receipt}
+    paid = post(shop.stage, SUBMIT, body, (agent["Email"], PASSWORD))
+    found = shop.post(f"{shop.path}/pos/list", {"Search": f"{BLANKS}{agent['Email']}{BLANKS}", "Email": email})
+    terminals = shop.post(f"{shop.path}/terminal/list", {"Search": tid})
+
+    assert (terminal["Name"], terminal["BackRetailerID"]) == ("TILL42", "MID00042")
+    assert (agent["Email"], agent["TID"]) == (email.strip(), "TILL42")
+    assert login.error == (200, 0)
+    assert (paid.error, paid.findings) == ((200, 0), [])
+    assert [one["ID"] for one in found.body["PosList"]] == [agent["ID"]]
+    assert [one["ID"] for one in terminals.body["Terminals"]] == [terminal["ID"]]
+
+
+@pytest.mark.parametrize(
+    "name", [" ", "\u00a0\u2003", "\u200b", "\u2800", "\u3164", "\u0301", "a\x00b", "a\nb", "\x7fa", "a\u2028b"]
+)
+def test_a_name_has_a_visible_character_and_no_control_character(shop: Shop, name: str) -> None:
+    agent = shop.post(f"{shop.path}/pos/create", agent_body(shop.id, Name=name))
+    terminal = shop.post("/api/v1/terminal/create", terminal_body(shop.id, Title=name, Alias=name))
+    price_list = {
+        "Version": 0,
+        "Taxes": [{"Code": "V", "Name": name, "Rate": 15}],
+        "Items": [{"Code": "a", "Title": name}],
+    }
+    listed = shop.post(f"{shop.path}/pricelist/update", price_list)
+
+    assert [path for path, _ in agent.findings] == ["Name"]
+    assert {path for path, _ in terminal.findings} == {"Title", "Alias"}
+    assert [path for path, _ in listed.findings] == ["Taxes[0].Name", "Items[0].Title"]
+
+
+@pytest.mark.parametrize(
+    "place", ["12 O\u2019Connor St \u2013 \u201cMall\u201d\u2026", "Cafe\u0301 N\u0303", "\u20ac \u2116 5 \u2022"]
+)
+def test_typographic_marks_and_combining_accents_are_latin(shop: Shop, place: str) -> None:
+    assert shop.terminal(Location=place)["Location"] == place
+
+
+@pytest.mark.parametrize("place", ["\u041a\u0435\u0439\u043f", "a\u202eb", "a\u2028b", "\u6771"])
+def test_other_letters_and_marks_of_direction_are_not(shop: Shop, place: str) -> None:
+    refused = shop.post("/api/v1/terminal/create", terminal_body(shop.id, Location=place))
+
+    assert refused.findings == [("Location", 3)]
