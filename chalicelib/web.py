@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, cast, get_type_hints
@@ -20,17 +20,9 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
 from chalicelib.errors import Check, ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
-from chalicelib.schemas.base import (
-    KEY_HEADER,
-    Answer,
-    Headers,
-    from_query,
-    merge_inputs,
-    request_or_part,
-    spelling_sent,
-    unread,
-)
+from chalicelib.schemas.base import KEY_HEADER, Answer, Headers
 from chalicelib.schemas.base import Request as RequestModel
+from chalicelib.schemas.bodies import from_query, merge_inputs, request_or_part, spelling_sent, unread
 from chalicelib.schemas.misplaced_names import ignored_names, refused_names
 from chalicelib.settings import settings
 
@@ -381,7 +373,9 @@ def refuse(
         headers["Idempotent-Replayed"] = "true"
     if refusal.error.is_denial:
         headers["WWW-Authenticate"] = 'Basic realm="payments"'
-    items = (model or RequestModel).findings_of(refusal, sent or {})
+    model, fields = model or RequestModel, sent or {}
+    found = model.findings_of(refusal)
+    items = tuple(replace(one, field=spelling_sent(one.field, fields, model)) for one in found)
     body = envelope(refusal.error.code, refusal.message, items)
     return Enveloped(body, refusal.error.status, headers)
 

@@ -11,8 +11,8 @@ from chalicelib.schemas.agents import (
     PosListAnswer,
     PosView,
     UpdateAgent,
+    welcome_warning,
 )
-from chalicelib.schemas.base import welcome_warning
 from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
 from chalicelib.schemas.price_list import PriceListAnswer, PriceListQuery, PriceListView, UpdatePriceList
 from chalicelib.schemas.request_context import ZoneQuery

@@ -11,14 +11,14 @@ from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, Branc
 from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
+from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.permissions import Right, is_administrator, rights_of
 from chalicelib.domain.sessions import RememberedSession
-from chalicelib.errors import Check, ErrorCode, Validation
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.schemas.base import (
     Answer,
     Identifier,
-    Name,
     Request,
     Rule,
     RuledRequest,
@@ -44,6 +44,7 @@ from chalicelib.schemas.field_types import (
 )
 from chalicelib.schemas.misplaced_names import refused_in_item
 from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsView, PrinterIn, PrinterView
+from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context
 
 MAX_RIGHTS, MAX_BRANCHES = 100, 10  # every payment reads the record, so it must stay small
@@ -250,6 +251,14 @@ class ListAgents(Context):
     search: Text | None = None
     state: State | None = None
     page: Identifier | None = None
+
+
+def welcome_warning(*, withheld: bool) -> list[dict[str, Any]] | None:
+    """Return the `Validations` of a new record whose welcome e-mail was withheld."""
+    if not withheld:
+        return None
+    message = f"No welcome e-mail is sent: a merchant has {WELCOMES_PER_MERCHANT} a day, an address {PER_ADDRESS}."
+    return [Validation("SendWelcomeEmail", Check.OUT_OF_RANGE, message, WARNING).on_the_wire()]
 
 
 class LogonView(View):

@@ -4,10 +4,9 @@ Tills send placeholders, other spellings and other capitals. The base reads them
 """
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -31,10 +30,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
-from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import INVISIBLE_LETTERS
-from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation, invalid
+from chalicelib.errors import MAX_VALIDATIONS, Check, ErrorCode, Finding, ServiceError, Validation, invalid
 from chalicelib.exact_json import LONGEST_INT
 from chalicelib.log import log
 
@@ -180,14 +177,7 @@ def _merged(one: Any, other: Any) -> Any:
     return one if one == other else Contradiction()
 
 
-def is_nothing(value: object, name: str = "", model: type[BaseModel] | None = None) -> bool:
-    """Return whether a value says nothing: it is empty, or a till's placeholder in the field of a model."""
-    if value in ("", [], {}) or (isinstance(value, dict) and all(inner == "" for inner in value.values())):
-        return True
-    return model is not None and _is_placeholder(name, value, fields_of(model))
-
-
-def _is_placeholder(name: str, value: object, fields: RequestFields) -> bool:
+def is_placeholder(name: str, value: object, fields: RequestFields) -> bool:
     """Return whether a value is a till's placeholder."""
     if name in fields.positions and isinstance(value, dict):
         return all(inner == "" for key, inner in value.items() if key.lower() in COORDINATES)
@@ -203,10 +193,9 @@ def as_meant(data: Mapping[str, Any], fields: RequestFields) -> dict[str, Any]:
     for written, value in data.items():
         name = fields.known(written)
         sent = _trimmed(value) if name in fields.trimmed else value
-        if not name or _is_placeholder(name, sent, fields):
+        if not name or is_placeholder(name, sent, fields):
             continue
-        is_known = fields.is_spelt(written)
-        marked = sent if is_known else OtherCapitals(written)
+        marked = sent if fields.is_spelt(written) else OtherCapitals(written)
         meant[name] = _merged(meant.get(name, marked), marked)
     return meant
 
@@ -302,19 +291,6 @@ SecretText = Annotated[SecretStr, Field(strict=False), BeforeValidator(check_uni
 Text = Annotated[str, Field(max_length=512)]
 
 
-def _is_visible(name: str) -> bool:
-    """Return whether a name has at least one visible character."""
-    return any(one not in INVISIBLE_LETTERS and unicodedata.category(one)[0] not in "CZM" for one in name)
-
-
-def _has_no_control(name: str) -> bool:
-    return not any(unicodedata.category(one) in CONTROLS for one in name)
-
-
-CONTROLS = ("Cc", "Zl", "Zp")  # Unicode's categories of control characters and line separators
-VISIBLE = checked(_is_visible, Check.OUT_OF_RANGE, "At least one visible character is expected.")
-NO_CONTROL = checked(_has_no_control, Check.FORMAT, "A name without control characters is expected.")
-Name = Annotated[str, Field(min_length=1, max_length=256), VISIBLE, NO_CONTROL]
 LongText = Annotated[str, Field(max_length=1024)]
 Identifier = Annotated[int, Field(ge=0, le=10**15)]
 State = Annotated[int, Field(ge=0, le=1)]
@@ -363,7 +339,7 @@ class Request(BaseModel):
 
         A refusal of the caller, its role or the path, and an outage, are answered without the faults.
         """
-        items, status = self.findings_of(refusal, {}), refusal.error.status
+        items, status = self.findings_of(refusal), refusal.error.status
         if not self.faults or status in CALLERS_AND_OUTAGES or (status == NOT_FOUND and not items):
             return refusal
         if self.faults.error is not ErrorCode.VALIDATION_FAILED:
@@ -378,12 +354,12 @@ class Request(BaseModel):
         return Validation(path, finding.code, finding.message)
 
     @classmethod
-    def findings_of(cls, refusal: ServiceError, sent: Mapping[str, Any]) -> tuple[Validation, ...]:
-        """Return the validation items of a refusal, each under its path in the request, in the spelling sent."""
+    def findings_of(cls, refusal: ServiceError) -> tuple[Validation, ...]:
+        """Return the validation items of a refusal, each under its path in the request."""
         items = [one if isinstance(one, Validation) else cls.located(one) for one in refusal.validations]
         if not items and (path := cls.REFERENCES.get(refusal.error)):
             items = [Validation(path, refusal.error.code, refusal.message)]
-        return tuple(replace(one, field=spelling_sent(one.field, sent, cls)) for one in items)
+        return tuple(items)
 
     @classmethod
     def deciding_names(cls, sent: Mapping[str, Any]) -> frozenset[str] | None:  # noqa: ARG003  for subclasses
@@ -438,7 +414,7 @@ class RuledRequest(Request):
         try:
             request = read(data)
         except ValidationError as error:
-            parts = ((rule, _readable(cls, rule.needed, data, context)) for rule in cls.RULES)
+            parts = ((rule, readable_part(cls, rule.needed, data, context)) for rule in cls.RULES)
             found = [finding for rule, part in parts if part for finding in rule.judge(part, context)]
             faults = [_again(detail) for detail in error.errors(include_url=False)]
         else:
@@ -459,7 +435,7 @@ def _again(detail: ErrorDetails) -> InitErrorDetails:
     return InitErrorDetails(type=own, loc=detail["loc"], input=detail["input"], ctx=context)
 
 
-def _readable(model: type[Request], needed: tuple[str, ...], data: Any, context: dict[str, Any]) -> Request | None:
+def readable_part(model: type[Request], needed: tuple[str, ...], data: Any, context: dict[str, Any]) -> Request | None:
     """Return the part of a request that has the needed fields; None when one of them cannot be read."""
     try:
         return part_of(model, needed).model_validate(data, context=context)
@@ -495,47 +471,6 @@ def _part_of_type(hint: Any, needed: tuple[str, ...]) -> Any:
     if origin is list:
         return list[_part_of_type(arguments[0], needed)]  # type: ignore[misc]
     return part_of(hint, needed) if isinstance(hint, type) and issubclass(hint, Request) else hint
-
-
-def spelling_sent(path: str, sent: Any, model: type[Request] | None) -> str:
-    """Return the path of a field with each name as the request spells it. `model` reads the request."""
-    written = []
-    for part in path.split("."):
-        name, *indexes = part.replace("]", "").split("[")
-        spelt = spelling_of(name, model, sent) if model and isinstance(sent, dict) else name
-        written.append(spelt + "".join(f"[{index}]" for index in indexes))
-        sent = sent.get(spelt) if isinstance(sent, dict) else None
-        for index in indexes:
-            sent = sent[int(index)] if isinstance(sent, list) and int(index) < len(sent) else None
-        model = inner_model(model, name)[0] if model else None
-    return ".".join(written)
-
-
-def spelling_of(name: str, model: type[Request], sent: Mapping[str, Any]) -> str:
-    """Return the name under which an object holds a field of its model; the model's own if it does not hold it."""
-    if name in sent:
-        return name
-    others = (other for other, known in model.SPELLINGS.items() if known == name and other in sent)
-    alike = (one for one in sent if len(one) == len(name) and one.lower() == name.lower())
-    return next(others, None) or next(alike, name)
-
-
-def inner_model(model: type[Request], name: str) -> tuple[type[Request] | None, bool]:
-    """Return the model of the object in a field (None: it has none), and whether the field is a list of objects."""
-    item = model.ITEMS.get(name)
-    return (item, True) if item else _inner_models(model).get(name, (None, False))
-
-
-@cache
-def _inner_models(model: type[Request]) -> Mapping[str, tuple[type[Request] | None, bool]]:
-    return {field.alias or name: _model_in(field.annotation) for name, field in model.model_fields.items()}
-
-
-def _model_in(hint: Any, *, is_list: bool = False) -> tuple[type[Request] | None, bool]:
-    if isinstance(hint, type) and issubclass(hint, Request):
-        return hint, is_list
-    parts = (_model_in(part, is_list=is_list or get_origin(hint) is list) for part in get_args(hint))
-    return next((part for part in parts if part[0]), (None, False))
 
 
 def models_of(model: type[Request]) -> Iterator[type[Request]]:
@@ -583,14 +518,6 @@ class Answer(BaseModel):
     headers: dict[str, str] = Field(default_factory=dict, exclude=True)
 
 
-def welcome_warning(*, withheld: bool) -> list[dict[str, Any]] | None:
-    """Return the `Validations` of a new record whose welcome e-mail was withheld."""
-    if not withheld:
-        return None
-    message = f"No welcome e-mail is sent: a merchant has {WELCOMES_PER_MERCHANT} a day, an address {PER_ADDRESS}."
-    return [Validation("SendWelcomeEmail", Check.OUT_OF_RANGE, message, WARNING).on_the_wire()]
-
-
 def views_of(view: Callable[[R], V], records: Iterable[R]) -> list[V]:
     """Return the view of each record of a list. Log a record with a value that cannot be right, and pass it over."""
     views = []
@@ -614,29 +541,6 @@ class View(BaseModel):
         return cls(**{name: getattr(record, name) for name in names}, **others)
 
 
-def from_query(model: type[BaseModel], parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return a query string as JSON values: digits become a number where the model expects an int.
-
-    A parameter with two different values is a Contradiction.
-    """
-    numbers = {field.alias for field in model.model_fields.values() if _is_number(field.annotation)}
-    query: dict[str, Any] = {}
-    for name, text in parameters:
-        value = int(text) if name in numbers and DIGITS.fullmatch(text) else text
-        query[name] = value if query.get(name, value) == value else Contradiction()
-    return query
-
-
-def merge_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of both, with a Contradiction for each field with two different values."""
-    differ = {name: Contradiction() for name, value in other.items() if one.get(name, value) != value}
-    return {**one, **other, **differ}
-
-
-def _is_number(hint: Any) -> bool:
-    return hint is int or any(_is_number(part) for part in get_args(hint))
-
-
 def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
     """Return the request as its model, or raise 202 with every finding."""
     country = data.get("CountryCode")
@@ -645,51 +549,6 @@ def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
         return model.model_validate(data, context=context)
     except ValidationError as error:
         raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
-
-
-def request_or_part(model: type[Model], data: Mapping[str, Any], refused: tuple[Validation, ...] = ()) -> Model:
-    """Return the request; of one with faults the part that its service judges, or raise 202 if it judges none.
-
-    `refused` are the errors about names at a wrong place.
-
-    The service loads and decides as for any request. It finds missing records and taken names, and raises the faults
-    as soon as it reads another field. So these rules stand once, and a part is never stored.
-    """
-    try:
-        request = validated(model, data)
-        if not refused:
-            return request
-        faults = invalid(*refused)
-    except ServiceError as refusal:
-        faults = invalid(*refusal.validations, *refused)
-    return unread(model, data, faults)
-
-
-def unread(model: type[Model], data: Mapping[str, Any], faults: ServiceError) -> Model:
-    """Return the part of a request with faults that its service judges, or raise the faults if it judges none."""
-    if not issubclass(model, Request) or model.JUDGED is None:
-        raise faults
-    part: Model = _part(model, data, faults)
-    return part
-
-
-def _part(model: type[Request], data: Mapping[str, Any], faults: ServiceError) -> Any:
-    """Return the readable fields of `JUDGED`. An optional one that is unreadable counts as absent."""
-    values: dict[str, Any] = {"faults": faults, "current_account_id": None}  # only the path and the role come first
-    for path in model.JUDGED or ():
-        name, _, inner = path.partition(".")
-        field = model.model_fields[name]
-        part = _readable(model, (path,), data, {})
-        if part is None and not field.is_required():
-            values.setdefault(name, field.get_default(call_default_factory=True))
-        elif part is not None and inner and isinstance(values.get(name), BaseModel):
-            vars(values[name])[inner] = getattr(getattr(part, name), inner)
-        elif part is not None:
-            values[name] = getattr(part, name)
-    request = model.model_construct()
-    vars(request).clear()
-    vars(request).update(values)
-    return request
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from chalicelib.domain.merchant import Manager, Merchant, MerchantProfile
 from chalicelib.iso_codes import country_name, currency_of_country
-from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
+from chalicelib.schemas.base import Answer, Identifier, LongText, Request, State, Text, View
 from chalicelib.schemas.field_types import (
     CountryCode,
     Email,
@@ -19,6 +19,7 @@ from chalicelib.schemas.field_types import (
     shared_fields,
 )
 from chalicelib.schemas.mobile_settings import MobileSettingsIn
+from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, Location, ZoneHours
 
 CLIENT_TYPES = {1: "Common", 2: "WE", 4: "MultiMerchant"}

@@ -11,7 +11,8 @@ from typing import Any
 
 from chalicelib.errors import WARNING, Check, Validation
 from chalicelib.exact_json import LONGEST_NAME
-from chalicelib.schemas.base import Request, fields_of, inner_model, is_nothing, spelling_of
+from chalicelib.schemas.base import Request, fields_of
+from chalicelib.schemas.bodies import inner_model, is_nothing, spelling_of
 
 DECIDING = frozenset(
     {"ID", "Amount", "TransactionID", "PartialReverse", "CurrencyID", "ExtID", "InputType", "OfflineTran", "Purchases"}

@@ -408,10 +408,6 @@ def carried(*models: Request) -> dict[str, Any]:
     }
 
 
-# Names that are refused at a wrong place also for an offline sale, because they decide about money.
-OF_OFFLINE_SALES = frozenset({"ID", "Amount", "CurrencyID", "InputType", "OfflineTran"})
-
-
 class SubmitPayment(Context, RuledRequest):
     """The body of payment/submit."""
 
@@ -487,8 +483,8 @@ class SubmitPayment(Context, RuledRequest):
 
     @classmethod
     def deciding_names(cls, sent: Mapping[str, Any]) -> frozenset[str] | None:
-        """Return the names that are refused at a wrong place: fewer for an offline sale."""
-        return OF_OFFLINE_SALES if is_offline_sale(sent) else None
+        """Return the names that are refused at a wrong place: for an offline sale those that decide about its money."""
+        return frozenset(("ID", "Amount", "CurrencyID", "InputType", "OfflineTran")) if is_offline_sale(sent) else None
 
     @property
     def own_id(self) -> str | None:

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.errors import Check, ErrorCode, Finding
-from chalicelib.schemas.base import Name, Request, Rule, RuledRequest, Text, View
+from chalicelib.schemas.base import Request, Rule, RuledRequest, Text, View
+from chalicelib.schemas.names import Name
 from chalicelib.schemas.payments import MAX_ITEMS, PaymentFields
 from chalicelib.schemas.request_context import Context
 

@@ -13,8 +13,6 @@ from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, comp
 from chalicelib.domain.taxes import Tax
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import (
-    NO_CONTROL,
-    VISIBLE,
     Answer,
     Exact,
     Identifier,
@@ -25,6 +23,7 @@ from chalicelib.schemas.base import (
     checked,
     pattern,
 )
+from chalicelib.schemas.names import NO_CONTROL, VISIBLE
 from chalicelib.schemas.request_context import Context, ZoneQuery
 
 MAX_RATE_DIGITS = 4  # after the point

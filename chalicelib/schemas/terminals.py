@@ -16,7 +16,6 @@ from chalicelib.schemas.base import (
     Latitude,
     Longitude,
     LongText,
-    Name,
     Request,
     State,
     Text,
@@ -34,6 +33,7 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
+from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, ZoneHours
 
 SOUTH_AFRICA = "710"

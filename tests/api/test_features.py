@@ -156,7 +156,7 @@ def test_an_offline_sale_whose_features_are_on_is_not_logged_as_disabled(
 
 
 def test_a_card_payment_needs_its_feature_whatever_it_says_of_offline(stage: str) -> None:
-    body = a_card_body(OfflineTran={"OfflineMode": True})
+    body = a_card_body(basic={"OfflineTran": {"OfflineMode": True}})
 
     assert Till(stage, None, features(AcceptCards=False)).pay(body).error == OFF
 
