@@ -7,9 +7,10 @@ back, or change no key. So these deciding names are refused there, and other kno
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import Any
 
-from chalicelib.errors import WARNING, Check, Validation
+from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, Validation
 from chalicelib.exact_json import LONGEST_NAME
 from chalicelib.schemas.base import Request, fields_of
 from chalicelib.schemas.bodies import inner_model, is_nothing, spelling_of
@@ -72,13 +73,14 @@ def places_of(model: type[Request]) -> Mapping[str, tuple[Place, ...]]:
 
 def refused_names(model: type[Request], sent: Mapping[str, Any]) -> tuple[Validation, ...]:
     """Return an error for each deciding name without effect, but not for those in items of a batch."""
-    return tuple(one for one in _Walk(model, sent).findings() if one.type != WARNING)
+    errors = (one for one in _Walk(model, sent, only_errors=True).findings() if one.type != WARNING)
+    return tuple(islice(errors, MAX_VALIDATIONS))
 
 
 def refused_in_item(item: type[Request], sent: Any, path: str) -> list[Validation]:
     """Return an error for each deciding name without effect in an item of a batch. `path` is the item's."""
-    walk = _Walk(item, sent, f"{path}.") if isinstance(sent, dict) else None
-    return [one for one in walk.findings() if one.type != WARNING] if walk else []
+    walk = _Walk(item, sent, f"{path}.", only_errors=True) if isinstance(sent, dict) else None
+    return list(islice((one for one in walk.findings() if one.type != WARNING), MAX_VALIDATIONS)) if walk else []
 
 
 def ignored_names(model: type[Request], sent: Mapping[str, Any]) -> list[Validation]:
@@ -91,7 +93,8 @@ def ignored_names(model: type[Request], sent: Mapping[str, Any]) -> list[Validat
             for number, one in enumerate(items if isinstance(items, list) else ())
             if isinstance(one, dict)
         ]
-    return [one for walk in walks for one in walk.findings() if one.type == WARNING][:MAX_WARNINGS]
+    warnings = (one for walk in walks for one in walk.findings() if one.type == WARNING)
+    return list(islice(warnings, MAX_WARNINGS))
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ class _Walk:
     sent: Mapping[str, Any]
     prefix: str = ""  # of all paths
     batch: type[Request] | None = None
+    only_errors: bool = False
     values: dict[Place, Any] = field(default_factory=dict)  # what stands at each right place
 
     def findings(self) -> Iterator[Validation]:
@@ -146,6 +150,8 @@ class _Walk:
 
     def _of_wrong_place(self, path: str, places: tuple[Place, ...], value: Any) -> Iterator[Validation]:
         name = places[0].name
+        if self.only_errors and name not in DECIDING:
+            return
         message = f"It has no effect here: its place is {' or '.join(self._path(one) for one in places)}."
         values = map(self._value_at, places) if name in DECIDING else ()
         held = next((one for one in values if one is not None), None)
@@ -187,6 +193,8 @@ def _compared(model: type[Request]) -> tuple[str, ...]:
 def _near_name(written: str, model: type[Request], names: Mapping[str, Any]) -> str | None:
     """Return the deciding name of an object that is absent and one letter away from an unknown name."""
     for name in _compared(model):
+        if name in names and not is_nothing(names[name], name, model):
+            continue
         if abs(len(written) - len(name)) <= 1 and is_one_letter_away(written.lower(), name.lower()):
             spellings = (name, *(other for other, known in model.SPELLINGS.items() if known == name))
             return None if any(not is_nothing(names.get(one, ""), name, model) for one in spellings) else name
