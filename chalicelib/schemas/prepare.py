@@ -36,7 +36,7 @@ class PreparePayment(Context, RuledRequest):
     JUDGED: ClassVar[tuple[str, ...]] = ("product_desc_code",)
 
     prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)] = Field(default_factory=list)
-    product_desc_code: Name
+    product_desc_code: Annotated[str, Field(min_length=1, max_length=256)]
     client_product_code: Text | None = None
 
     def to_domain(self) -> PartnerRequest:

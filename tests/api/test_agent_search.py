@@ -28,7 +28,7 @@ def test_an_agent_is_found_by_its_login_whatever_its_case(shop: Shop) -> None:
 
     assert ids(search(shop, Email=agent["Email"].upper())) == [agent["ID"]]
     assert ids(search(shop, Email=foreign["Email"])) == []
-    assert ids(search(shop, Email=" ")) == []
+    assert ids(search(shop, Email=" ")) == ids(search(shop))  # a placeholder, as an empty text
 
 
 def test_a_list_of_one_agent_by_its_email_answers_its_secret_key_to_those_who_manage_it(shop: Shop) -> None:

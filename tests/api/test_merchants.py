@@ -84,9 +84,7 @@ def test_a_minimal_merchant_has_the_defaults(stage: str) -> None:
     assert (merchant["AvatarUrl"], merchant["Sbp"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    "name", ["K", "x" * 256, "متجر الزاوية", "חנות פינתית", "Corner 🛒 Store 👩‍👩‍👧", "a\u0000b", "a\nb"]
-)
+@pytest.mark.parametrize("name", ["K", "x" * 256, "متجر الزاوية", "חנות פינתית", "Corner 🛒 Store 👩‍👩‍👧"])
 def test_a_name_is_stored_exactly(stage: str, name: str) -> None:
     assert create(stage, Name=name).body["Merchant"]["Name"] == name
 

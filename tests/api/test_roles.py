@@ -111,7 +111,8 @@ def test_no_endpoint_takes_a_current_account_id_other_than_the_callers(stage: st
     answers = {row.name: send(world, _of_colleague(row), world.caller.basic_with_key).error for row in takes_it}
 
     assert len(answers) > len(ENDPOINTS) / 2
-    assert {name: answer for name, answer in answers.items() if answer != NOT_THE_CALLER} == {}
+    others = {name: answer for name, answer in answers.items() if answer != NOT_THE_CALLER}
+    assert others == {"management_create_merchant": (403, 151)}  # the role comes first
 
 
 FOREIGN = [row for row in ROWS if row.answers[-1][0] == 404 and row.answers[-1] != row.answers[1]]
