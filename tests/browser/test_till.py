@@ -287,6 +287,9 @@ def test_each_screen_is_accessible_and_fits(visit_of_a_shop: Visit, seller: Sell
     till.button("Send receipt").click()
     looks_right()
     till.page.get_by_role("link", name="My day").click()
+    till.page.get_by_label("Float").fill("100")
+    looks_right()
+    till.button("Open the drawer").click()
     expect(till.page.get_by_label("Counted")).to_be_visible()
     looks_right()
     assert visit_of_a_shop.complaints == []

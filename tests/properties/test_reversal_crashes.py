@@ -78,9 +78,7 @@ def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> No
     assert (original.reversals.amount_minor, original.reversals.reserved_minor) == (given_back, 0)
     assert original.reversals.count == (1 if given_back else 0)
     taken = dict(original.reversals.given_back or {}).values()
-    assert list(taken) == (
-        [given_back, reversal.tax_amounts[0].tax_minor] if given_back and reversal else [0] * len(taken)
-    )
+    assert list(taken) == ([reversal.tax_amounts[0].tax_minor] if given_back and reversal else [0] * len(taken))
     assert (original.reversals.latest_id == name) is bool(given_back)
     assert not is_due(name, NOW.replace(month=5))
 
