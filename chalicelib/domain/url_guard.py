@@ -1,6 +1,7 @@
 """The URLs and IP addresses that partners and webhooks may have. Both use the same guard."""
 
 import re
+from collections.abc import Container
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -15,10 +16,10 @@ def scheme_of(url: str) -> str | None:
     return found["scheme"] if found and _has_port(url) else None
 
 
-def is_on_own_machine(url: str) -> bool:
-    """Return whether a URL is http on this machine. The local stage may call only these, besides public hosts."""
+def is_plain_at(url: str, hosts: Container[str | None]) -> bool:
+    """Return whether a URL is http at one of the hosts."""
     parts = urlsplit(url)
-    return parts.scheme == "http" and parts.hostname in OWN_MACHINE
+    return parts.scheme == "http" and parts.hostname in hosts
 
 
 def _has_port(url: str) -> bool:
@@ -52,16 +53,14 @@ def is_own(address: str) -> bool:
     return ip_address(address).is_loopback
 
 
-def may_be_called(url: str, *, is_local: bool) -> bool:
-    """Return whether a webhook may have this URL: https, and no IP address that is not public.
+def may_be_called(url: str, plain: Container[str | None] = ()) -> bool:
+    """Return whether a webhook may have this URL: https at a host that can be public, or http at one of `plain`.
 
-    The local stage also allows http on this machine. Each call checks the addresses of a host name.
+    Each call checks the addresses of a host name.
     """
     scheme = scheme_of(url)
-    if scheme and is_local and is_on_own_machine(url):
-        return True
     if scheme != "https":
-        return False
+        return scheme == "http" and is_plain_at(url, plain)
     host = (urlsplit(url).hostname or "").removesuffix(".")
     try:
         return is_public(host)

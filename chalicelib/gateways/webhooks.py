@@ -1,13 +1,13 @@
 """The call of a webhook: signed by Standard Webhooks, with the same guard and limits as a partner's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from chalicelib import outside
 from chalicelib.domain import deliveries, webhooks
 from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.url_guard import is_on_own_machine, is_own, is_public
+from chalicelib.domain.url_guard import OWN_MACHINE, is_own, is_plain_at, is_public
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import settings
@@ -25,7 +25,6 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
         "webhook-timestamp": str(timestamp),
         "webhook-signature": webhooks.sign(secrets, event_id, timestamp, body),
     }
-    on_own_machine = settings().is_local and is_on_own_machine(url)
     began = outside.current.elapsed()
     try:
         reply = (outside.current.post or https.post)(
@@ -33,12 +32,19 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
             body,
             headers,
             seconds=deliveries.SECONDS,
-            allowed=is_own if on_own_machine else is_public,
+            allowed=_guard_of(url),
             kept_bytes=ANSWER_BYTES,
         )
     except FailedError as failure:
         return Attempt(now, _milliseconds_since(began), reason=str(failure))
     return Attempt(now, _milliseconds_since(began), reply.status, deliveries.shown(reply.body))
+
+
+def _guard_of(url: str) -> Callable[[str], bool]:
+    """Return which addresses the host of the URL may have."""
+    if not is_plain_at(url, settings().plain_webhook_hosts):
+        return is_public
+    return is_own if is_plain_at(url, OWN_MACHINE) else lambda _: True
 
 
 def _milliseconds_since(began: float) -> int:

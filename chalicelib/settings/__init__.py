@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chalicelib import outside
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.domain.sign_in import Scheme
-from chalicelib.domain.url_guard import scheme_of
+from chalicelib.domain.url_guard import OWN_MACHINE, scheme_of
 
 if TYPE_CHECKING:
     from chalicelib.settings.iso8583 import Host
@@ -92,6 +92,7 @@ class Settings:
     messages_per_merchant: int  # of a day
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
+    plain_webhook_hosts: frozenset[str]  # of the local stage: its webhooks may have http there
     public_address: str | None  # where tills find the stage; set by the stack, for the health probe
 
     @property
@@ -111,6 +112,7 @@ def _of_environment() -> Settings:
     stage = _required(variables, "STAGE")
     allow_sandbox = variables.get("ALLOW_SANDBOX") == "true"
     acquirers = _acquirers(variables.get("ACQUIRERS") or "", stage, allow_sandbox=allow_sandbox)
+    webhook_hosts = _comma_separated((variables.get("WEBHOOK_HOSTS") or "").lower())
     return Settings(
         stage=stage,
         table_prefix=_required(variables, "TABLE_PREFIX"),
@@ -132,6 +134,7 @@ def _of_environment() -> Settings:
         messages_per_merchant=_number(variables, "MESSAGES_PER_MERCHANT", 2000, range(1, MAX_MESSAGES + 1)),
         sweep_concurrency=_number(variables, "SWEEP_CONCURRENCY", 16, range(1, MAX_SWEEP_CONCURRENCY + 1)),
         allowed_origins=_allowed_origins(variables.get("ALLOWED_ORIGINS") or ""),
+        plain_webhook_hosts=OWN_MACHINE.union(webhook_hosts) if stage == LOCAL else frozenset(),
         public_address=variables.get("PUBLIC_ADDRESS") or None,
     )
 

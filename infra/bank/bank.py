@@ -201,13 +201,9 @@ class Bank:
         self.timing = timing or Timing()
         self.clock = clock
         self.hooks: list[Hook] = []
-        self.violations: list[str] = []
-        self.ledger = Ledger()
         self.lock = threading.RLock()
-        self._checker = Checker()
-        self._outage_until: datetime | None = None
         self._journal = Journal(folder)
-        self._cases = Cases(self.timing, self._journal.secret)
+        self.forget()
         for line in self._journal.read():
             if "violation" in line:
                 self.violations.append(line["violation"])
@@ -215,6 +211,15 @@ class Bank:
                 entry = Entry(**line)
                 self.ledger.take(entry)
                 self._checker.recall(entry)
+
+    def forget(self) -> None:
+        """Begin again without any message of before. What is in the folder stays."""
+        with self.lock:
+            self.violations: list[str] = []
+            self.ledger = Ledger()
+            self._checker = Checker()
+            self._outage_until: datetime | None = None
+            self._cases = Cases(self.timing, self._journal.secret)
 
     def close(self) -> None:
         """Release the folder for another bank."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,10 +23,11 @@ class AcquirerSettingsError(Exception):
 
 @dataclass(frozen=True)
 class LocalAcquirers:
-    """The environment variables for the stage, and the lines to print."""
+    """The environment variables for the stage, the lines to print, and what makes the bank forget."""
 
     environment: dict[str, str] = field(default_factory=dict)
     welcome: str = ""
+    forget: Callable[[], None] = lambda: None
 
 
 @contextlib.contextmanager
@@ -60,7 +61,7 @@ Card payments go to a bank on {server.host}:{server.port} (ISO 8583 with TLS). I
   python -m infra.bank --books --control {door}
   python -m infra.bank --list YYYY-MM-DD --control {door}
 """
-        yield LocalAcquirers(settings | beside, welcome)
+        yield LocalAcquirers(settings | beside, welcome, bank.forget)
 
 
 def _check(chosen: str) -> None:

@@ -39,6 +39,16 @@ FIRST_PAYMENT = (
 ALL_FEATURES = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name != "inherited"}
 
 
+LOGINS = {
+    "system user": SYSTEM,
+    "administrator": OWNER,
+    "till": TILL,
+    "till, by its secret key": (TILL[0], TILL_KEY),
+    "administrator of another merchant": OTHER_OWNER,
+    "till of another merchant": OTHER_TILL,
+}
+
+
 def seed() -> Agent:
     """Create a system user, and two merchants with an administrator, an agent and a terminal each; link a card.
 
@@ -104,14 +114,7 @@ def print_welcome(url: str, aws_url: str) -> None:
     ):
         print(f"  {what:<42} {address}")
     print()
-    for role, (email, password) in (
-        ("system user", SYSTEM),
-        ("administrator", OWNER),
-        ("till", TILL),
-        ("till, by its secret key", (TILL[0], TILL_KEY)),
-        ("administrator of another merchant", OTHER_OWNER),
-        ("till of another merchant", OTHER_TILL),
-    ):
+    for role, (email, password) in LOGINS.items():
         print(f"  {role:<34} {email:<22} {password}")
     credential = base64.b64encode(":".join(TILL).encode()).decode()
     print(

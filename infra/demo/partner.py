@@ -92,6 +92,11 @@ class _Server(ThreadingTCPServer):
     allow_reuse_address = True
 
 
+def store_secret() -> None:
+    """Store the partner's secret in the stage's secret."""
+    stage_secret.rotate_partner(PRODUCT, Secret(PARTNER_SECRET))
+
+
 @contextlib.contextmanager
 def serve() -> Iterator[str]:
     """Serve the demo partner on a free port, register it with the stage of this process, and yield its URL."""
@@ -99,7 +104,7 @@ def serve() -> Iterator[str]:
         url = f"http://{ports.HOST}:{server.server_address[1]}/prepare"
         registry = {PRODUCT: {"url": url, "timeout_seconds": TIMEOUT_SECONDS}}
         with patch.dict(os.environ, {"PARTNERS": json.dumps(registry)}), outside.given():
-            stage_secret.rotate_partner(PRODUCT, Secret(PARTNER_SECRET))
+            store_secret()
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
             try:
                 yield url

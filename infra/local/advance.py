@@ -1,4 +1,4 @@
-"""`/clock` of the local stage: a developer reads the clock, and puts it forward.
+"""`/clock` of the local stage: a developer reads the clock, puts it forward and sets it back.
 
 The clock stops at each time when work becomes due, and the jobs run there, so they run in the order of time. Where no
 work is due it does not stop, so 400 days take seconds. Meanwhile the jobs of `infra.local.scheduler` and the streams
@@ -9,11 +9,11 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chalicelib import outside
 from chalicelib.domain.deliveries import queue_of
@@ -25,9 +25,6 @@ from chalicelib.store import webhooks as webhooks_store
 from infra.local import scheduler
 from infra.local.stage_clock import StageClock, duration, shown
 from infra.local.streams import Feed
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse
 
 MOST = timedelta(days=400)  # in all
 LEAST_STEP = timedelta(seconds=scheduler.INTERVAL_SECONDS)  # no sooner do the stage's own jobs run again
@@ -59,25 +56,24 @@ class Advances:
             self._feed = None
             self._one_at_a_time.acquire(timeout=10)
 
-    def page(self, method: str, body: bytes, start_response: "StartResponse") -> Iterable[bytes]:
-        """Answer GET and POST."""
-        status, content = self._answer(method, body)
-        headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Allow", "GET, HEAD, POST")]
-        start_response(f"{status.value} {status.phrase}", headers)
-        return [] if method == "HEAD" else [json.dumps(content).encode()]
-
-    def _answer(self, method: str, body: bytes) -> tuple[HTTPStatus, dict[str, str]]:
-        if method not in {"GET", "HEAD", "POST"}:
-            return HTTPStatus.METHOD_NOT_ALLOWED, {"Error": f"{method} is not GET or POST."}
-        if method == "POST":
-            try:
-                self.advance(wanted(body))
-            except RefusedError as refusal:
-                return HTTPStatus.BAD_REQUEST, {"Error": str(refusal)}
-            except Exception as defect:  # noqa: BLE001  the developer learns how far the clock went
-                log_defect(defect)
-                error = f"The advance ended at {self._shown_now()}, by a defect: see the log."
-                return HTTPStatus.INTERNAL_SERVER_ERROR, {"Error": error}
+    def page(self, method: str, body: bytes) -> tuple[HTTPStatus, dict[str, str]]:
+        """Answer GET, POST and DELETE."""
+        try:
+            match method:
+                case "GET":
+                    pass
+                case "POST":
+                    self.advance(wanted(body))
+                case "DELETE":
+                    self.set_back()
+                case _:
+                    return HTTPStatus.METHOD_NOT_ALLOWED, {"Error": f"{method} is not GET, POST or DELETE."}
+        except RefusedError as refusal:
+            return HTTPStatus.BAD_REQUEST, {"Error": str(refusal)}
+        except Exception as defect:  # noqa: BLE001  the developer learns how far the clock went
+            log_defect(defect)
+            error = f"The advance ended at {self._shown_now()}, by a defect: see the log."
+            return HTTPStatus.INTERNAL_SERVER_ERROR, {"Error": error}
         return HTTPStatus.OK, {"Now": self._shown_now(), "Ahead": shown(self.clock.ahead)}
 
     def _shown_now(self) -> str:
@@ -86,17 +82,28 @@ class Advances:
 
     def advance(self, by: timedelta) -> None:
         """Put the clock forward, and run the jobs at each time when work is due. Raises RefusedError."""
+        with self.paused() as feed:
+            end = self.clock.ahead + by
+            if end > MOST:
+                left = shown(MOST - self.clock.ahead)
+                message = f"The clock goes at most {MOST.days} days ahead: {left} is left. DELETE sets it back."
+                raise RefusedError(message)
+            self._step_to(end, feed)
+
+    def set_back(self) -> None:
+        """Give the stage the machine's time again. What is stored stays as it is. Raises RefusedError."""
+        with self.paused():
+            self.clock.set_ahead(timedelta())
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[Feed]:
+        """Pause the jobs and the streams in the block. One caller at a time. Raises RefusedError."""
         with self._one_at_a_time:
             if self._feed is None:
                 message = "The stage is starting or ending."
                 raise RefusedError(message)
-            end = self.clock.ahead + by
-            if end > MOST:
-                left = shown(MOST - self.clock.ahead)
-                message = f"The clock goes at most {MOST.days} days ahead: {left} is left. A new stage begins at 0."
-                raise RefusedError(message)
             with scheduler.paused(), self._feed.paused:
-                self._step_to(end, self._feed)
+                yield self._feed
 
     def _step_to(self, end: timedelta, feed: Feed) -> None:
         exact_until = time.monotonic() + EXACT_SECONDS
@@ -104,7 +111,7 @@ class Advances:
         _run_jobs(feed, exact_until)
         while (ahead := self.clock.ahead) < end and self._feed:
             step = max(least, (next_due() or NEVER) - outside.now())
-            self.clock.put_forward(min(end, ahead + step))
+            self.clock.set_ahead(min(end, ahead + step))
             _run_jobs(feed, exact_until)
             if least == LEAST_STEP and time.monotonic() > exact_until:
                 least = max(least, (end - self.clock.ahead) / STEPS_LEFT)

@@ -21,8 +21,9 @@ from unittest.mock import patch
 import boto3
 from botocore.config import Config
 from moto import mock_aws
+from moto.core.base_backend import BackendDict
 from moto.core.botocore_stubber import BotocoreStubber
-from moto.core.model_instances import model_data
+from moto.core.model_instances import model_data, reset_model_data
 
 from chalicelib import outside
 from chalicelib.services import lane_runner
@@ -139,6 +140,20 @@ def _with_the_same_items(table: Any, _: dict[int, Any]) -> Any:
     return copied
 
 
+def reset() -> None:
+    """Delete all that the AWS of this process holds, and create its resources again."""
+    with MOTO_LOCK:
+        BackendDict.reset()
+        reset_model_data()
+        _stop_tracking_items()
+    url = os.environ.get(ENDPOINT_VARIABLE)
+    select(None)
+    create_resources()  # without the lock: a call may come back to this process over HTTP
+    if url:
+        _create_tables(url, expiring=True)
+        select(url)
+
+
 def _stop_tracking_items() -> None:
     """Stop moto from tracking every item: transactions copy items, and the copies would fill the memory."""
     import_module("moto.dynamodb.models")  # moto imports them at the first call
@@ -225,6 +240,8 @@ def _create_tables(url: str, *, expiring: bool) -> None:
         config=Config(retries={"mode": "standard", "total_max_attempts": 5}),
     )
     with contextlib.closing(client):
+        for name in client.list_tables()["TableNames"]:  # of before a reset
+            client.delete_table(TableName=name)
         resources.create_tables(client, STACK)
         if expiring:
             resources.enable_ttl(client, STACK)

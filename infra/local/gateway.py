@@ -22,7 +22,7 @@ from functools import cache, partial
 from http import HTTPStatus
 from typing import Any, Self, cast
 
-from chalice.app import Chalice
+from chalice.app import Chalice, Request
 from chalice.config import Config
 from chalice.local import (
     ChaliceRequestHandler,
@@ -35,9 +35,10 @@ from chalice.local import (
     ThreadedHTTPServer,
 )
 
-from chalicelib import outside
-from chalicelib.errors import ErrorCode
+from chalicelib import outside, web
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.settings import settings
+from infra.local.faults import DROP, SLOW, Faults
 from infra.local.ports import HOST
 from infra.stack import cloudformation, resources, template
 
@@ -89,6 +90,10 @@ def _responses(allowed_origins: tuple[str, ...]) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", found)
 
 
+class DroppedError(Exception):
+    """The answer of a request that was carried out is lost."""
+
+
 class Authorizer(LocalGatewayAuthorizer):
     """Chalice's, with the event of an authorizer of requests (type REQUEST), and refusals in the envelope."""
 
@@ -131,30 +136,42 @@ class Gateway(LocalGateway):
     """Chalice's gateway for the requests of one client, whose address is `source`, each in the context `during`."""
 
     def __init__(
-        self, app: Chalice, config: Config, source: str = HOST, during: During = contextlib.nullcontext
+        self,
+        app: Chalice,
+        config: Config,
+        source: str = HOST,
+        during: During = contextlib.nullcontext,
+        faults: Faults | None = None,
     ) -> None:
         super().__init__(app, config)
         self._authorizer = Authorizer(app)
-        self._source, self._during = source, during
+        self._source, self._during, self._faults = source, during, faults or Faults()
         self.several: Mapping[str, list[str]] = {}  # all values of each header of the next request
 
     def handle_request(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Event:
-        """Return the answer of the app, with the ID of the request. Raise Refused, which has it too."""
-        context = self._generate_lambda_context()
+        """Return the answer of the app, with the ID of the request. Raise Refused, which has it too; DroppedError."""
+        context, fault = self._generate_lambda_context(), self._faults.next_for(path)
         try:
             event = self._generate_lambda_event(method, path, dict(headers), body or None)
             event["multiValueHeaders"] = self.several or {name: [value] for name, value in headers.items()}
             event["requestContext"]["requestId"] = context.aws_request_id
             event["requestContext"]["identity"]["sourceIp"] = self._source
-            with self._during():
-                self._authorizer.authorize(path, event, context)
-                answer: Event = self._app_object(event, context)
+            if fault and (error := fault.error):
+                answer: Event = _refused(Request(event, context), error)
+            else:
+                with self._during():
+                    self._authorizer.authorize(path, event, context)
+                    answer = self._app_object(event, context)
         except Refused as refusal:
             refusal.headers[REQUEST_ID] = context.aws_request_id
             raise
         except Exception:  # noqa: BLE001  the gateway answers a crash of the function
             traceback.print_exc()
             raise Refused(Kind.API_CONFIGURATION_ERROR) from None
+        if fault and fault.Next == DROP:
+            raise DroppedError
+        if fault and fault.Next == SLOW:
+            time.sleep(fault.Seconds)
         answer["headers"][REQUEST_ID] = context.aws_request_id
         content = (answer["body"] or "").encode()
         accepted = headers.get("accept-encoding", "").split(",")  # `*` does not count
@@ -172,6 +189,14 @@ class Gateway(LocalGateway):
         if not all(event["pathParameters"].values()):  # API Gateway takes no empty part of a path as a variable
             raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN)
         return event
+
+
+def _refused(request: Request, error: ErrorCode) -> Event:
+    """Return the service's answer with an error, as it gives and logs it."""
+    message = f"An internal error; request {web.request_id_of(request)}." if error is ErrorCode.INTERNAL else None
+    refusal = ServiceError(error, message, retry_after=1 if error is ErrorCode.THROTTLED else None)
+    answer: Event = web.edge(request, lambda _: web.refuse(refusal)).to_dict()
+    return answer
 
 
 class _LineReader(io.BufferedReader):
@@ -201,7 +226,8 @@ class Handler(ChaliceRequestHandler):
         super().setup()
         self.lines = _LineReader(getattr(self, "rfile").detach())  # noqa: B009  mypy knows no type of it
         self.rfile: Any = self.lines
-        self.local_gateway: Any = Gateway(self.server.app, Config.create(), self.client_address[0], self.server.during)
+        during, faults = self.server.during, self.server.faults
+        self.local_gateway: Any = Gateway(self.server.app, Config.create(), self.client_address[0], during, faults)
 
     def __getattr__(self, name: str) -> Any:
         """Return one handler for every method: http.server looks for `do_` and its name."""
@@ -213,6 +239,8 @@ class Handler(ChaliceRequestHandler):
         """Answer a request. One that is refused before it is read to its end closes the connection."""
         try:
             super().handle_one_request()
+        except DroppedError:
+            self.close_connection = True
         except Refused as refusal:
             self.close_connection = True
             self._send_http_response(refusal.CODE, {**refusal.headers, "Connection": "close"}, refusal.body)
@@ -308,6 +336,7 @@ class Http(ThreadedHTTPServer):
     request_queue_size = 128
     app: Chalice
     during: During
+    faults: Faults
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the error, unless the client closed the connection."""
@@ -320,11 +349,18 @@ class Server(LocalDevServer):
 
     server: Http
 
-    def __init__(self, app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> None:
+    def __init__(
+        self,
+        app: Chalice,
+        port: int = 0,
+        during: During = contextlib.nullcontext,
+        faults: Faults | None = None,
+        host: str = HOST,
+    ) -> None:
         if not isinstance(app, LocalChalice):  # each thread has its own `current_request`
             app.__class__ = type("LocalApp", (LocalChalice, type(app)), {})
-        super().__init__(app, Config.create(), HOST, port, Handler, Http)
-        self.server.app, self.server.during = app, during
+        super().__init__(app, Config.create(), host, port, Handler, Http)
+        self.server.app, self.server.during, self.server.faults = app, during, faults or Faults()
         self.address: tuple[str, int] = (HOST, self.server.server_port)
         self.url = f"http://{HOST}:{self.server.server_port}"
 

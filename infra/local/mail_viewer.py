@@ -1,8 +1,9 @@
-"""A page of the local stage: the e-mails and text messages it has sent, newest first."""
+"""The e-mails and text messages that the local stage has sent: as a page, newest first, and as JSON, oldest first."""
 
+import contextlib
 import email
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
@@ -15,12 +16,16 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.ses.models import ses_backends
 from moto.sns.models import sns_backends
 
+from chalicelib import outside
+from chalicelib.domain.outbox import EMAIL, Outbox
+from chalicelib.gateways import mail as ses
+from chalicelib.gateways import sms as sns
 from infra.stack.resources import REGION
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse
 
-PATH = "/mail"
+PATH, JSON_PATH = "/mail", "/mail.json"
 SHOWN = 50  # of each kind
 # The frame of an e-mail may run no script, load nothing from elsewhere and open no window.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
@@ -57,6 +62,27 @@ def _read_whole(raw: str, source: str) -> Mail:
     text = body.get_content().replace("\r\n", "\n").removesuffix("\n") if body else ""
     pictures = {f"cid:{part['Content-ID'][1:-1]}": _data_of(part) for part in whole.walk() if part["Content-ID"]}
     return Mail((whole["To"],), source, whole["Subject"], text, pictures)
+
+
+recorded: list[dict[str, str | None]] = []  # since the last reset, oldest first: To, Subject, Text, Html, SMS
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[None]:
+    """Record what this process sends in the block: moto keeps e-mails and texts in two lists, and no second body."""
+    with outside.given(send_mail=_recorded(ses.send), send_sms=_recorded(sns.send)):
+        yield
+
+
+def _recorded(send: Callable[[Outbox, str], str]) -> Callable[[Outbox, str], str]:
+    def send_and_record(message: Outbox, to: str) -> str:
+        message_id = send(message, to)
+        is_mail = message.channel == EMAIL
+        parts = (message.subject, message.text, message.html, None) if is_mail else (None, None, None, message.text)
+        recorded.append(dict(zip(("To", "Subject", "Text", "Html", "SMS"), (to, *parts), strict=True)))
+        return message_id
+
+    return send_and_record
 
 
 def page(start_response: "StartResponse") -> Iterable[bytes]:

@@ -1,18 +1,24 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
-`python -m infra.local` reads PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DEMO and LOG (text, json)
-from the environment. All data is lost at the end. DEMO=month adds a month of payments. Without LOG, the log is text on
-a terminal and JSON elsewhere. ACQUIRER=iso8583 also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_...,
-ALLOWED_ORIGINS and SMS_COUNTRIES are settings of the service.
+`python -m infra.local` reads PORT (8000), AWS_PORT (8001), HOST (an IPv4 address, 127.0.0.1), ENGINE (moto,
+dynamodb-local), DEMO and LOG (text, json) from the environment. Port 0 takes a free one. All data is lost at the end.
+DEMO=month adds a month of payments. Without LOG, the log is text on a terminal and JSON elsewhere. ACQUIRER=iso8583
+also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_..., ALLOWED_ORIGINS, SMS_COUNTRIES, SANDBOX_LATENCY_MS and
+WEBHOOK_HOSTS are settings of the service.
 """
 
+import argparse
 import contextlib
+import json
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from http import HTTPStatus
+from ipaddress import IPv4Address
 from types import FrameType
 
 from app import app
@@ -20,61 +26,118 @@ from chalicelib import log, outside
 from chalicelib.settings import SettingsError
 from chalicelib.store import aws_client
 from infra.bank import local as bank
-from infra.bank.local import AcquirerSettingsError
+from infra.bank.local import AcquirerSettingsError, LocalAcquirers
 from infra.demo import data as demo_data
 from infra.demo import month as demo_month
 from infra.demo import partner as demo_partner
-from infra.local import aws_server, engines, readable_log, scheduler, streams
-from infra.local.advance import Advances
+from infra.local import aws_server, engines, mail_viewer, readable_log, scheduler, stage_clock, streams
+from infra.local import faults as faults_module
+from infra.local.advance import Advances, RefusedError
 from infra.local.engines import EngineMissingError
+from infra.local.faults import Faults
 from infra.local.gateway import Server
 from infra.local.ports import HOST
 from infra.local.stage_clock import StageClock
 
 PORT, AWS_PORT = 8000, aws_client.PORT
 URL = f"http://{HOST}:{PORT}"
+RESET_PATH = "/reset"  # on the port of the simulated AWS
 ENGINES = ("moto", "dynamodb-local")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the stage until Ctrl-C or SIGTERM."""
+    parser = argparse.ArgumentParser(prog="payments-stage", description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--json", action="store_true", help="print one line of JSON: addresses and logins; log to stderr"
+    )
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input ends, as with its program")
+    options = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    engine = _engine_setting()
-    with_month = demo_setting()
+    ended = threading.Event()
+    if options.until_eof:
+        threading.Thread(target=_wait_for_eof, args=(ended,), daemon=True).start()
+    with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
+        _run(_print_json if options.json else demo_data.print_welcome, ended)
+
+
+def _wait_for_eof(ended: threading.Event) -> None:
+    while os.read(0, 1024):  # sys.stdin has a lock, which this thread would hold at the end
+        pass
+    ended.set()
+
+
+def _print_json(url: str, aws_url: str) -> None:
+    print(json.dumps({"url": url, "aws_url": aws_url, "logins": demo_data.LOGINS}), file=sys.__stdout__, flush=True)
+
+
+def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
+    engine, host, with_month = _engine_setting(), _host_setting(), demo_setting()
     log.write = _log_writer()
     port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
     with contextlib.ExitStack() as stack:
-        advances = Advances(StageClock())
+        advances, faults = Advances(StageClock()), Faults()
         stack.enter_context(outside.given(now=advances.clock.now))
-        bank_welcome = _start_aws(stack, engine)
+        acquirers = _start_aws(stack, engine)
+
+        def fill() -> None:
+            with _step("demo merchants, agents and terminals"):
+                till = demo_data.seed()
+            if with_month:
+                with _step("a month of payments"):
+                    demo_month.fill(till, outside.now())
+
+        def reset() -> None:
+            with advances.paused() as feed, advances.clock.between_requests():
+                feed.drop()
+                faults.clear()
+                mail_viewer.recorded.clear()
+                advances.clock.ahead = timedelta()
+                engines.reset()
+                acquirers.forget()
+                demo_partner.store_secret()
+                fill()
+
+        pages = {
+            stage_clock.PATH: advances.page,
+            faults_module.PATH: faults.page,
+            RESET_PATH: lambda method, _: _reset_page(method, reset),
+        }
         try:
-            aws_url = stack.enter_context(aws_server.serve(aws_port, advances.page))
+            aws_url = stack.enter_context(aws_server.serve(aws_port, pages, host))
         except OSError:
             sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
         # Other programs open the signed address of a picture: it must lead to the AWS of this process.
         os.environ["AWS_ENDPOINT_URL_S3"] = aws_url
         try:
-            server = Server(app, port, advances.clock.request)
+            server = Server(app, port, advances.clock.request, faults, host)
         except OSError:
             sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
         stack.callback(server.close)
         stack.enter_context(demo_partner.serve())
-        with _step("demo merchants, agents and terminals"):
-            till = demo_data.seed()
-        if with_month:
-            with _step("a month of payments"):
-                demo_month.fill(till, outside.now())
+        stack.enter_context(mail_viewer.recording())
+        fill()
         stack.enter_context(scheduler.run_jobs_every())
         stack.enter_context(advances.allowed(stack.enter_context(streams.fed())))
-        demo_data.print_welcome(server.url, aws_url)
-        print(bank_welcome, end="", flush=True)
+        welcome(server.url, aws_url)
+        print(acquirers.welcome and f"{acquirers.welcome}\n", end="", flush=True)
         stack.enter_context(server)
-        threading.Event().wait()
+        ended.wait()
 
 
-def _start_aws(stack: contextlib.ExitStack, engine: str) -> str:
-    """Start the AWS of this process; return the lines about a bank, if one runs. Exit with one line if it cannot."""
+def _reset_page(method: str, reset: Callable[[], None]) -> tuple[HTTPStatus, dict[str, str]]:
+    if method != "POST":
+        return HTTPStatus.METHOD_NOT_ALLOWED, {"Error": f"{method} is not POST."}
+    try:
+        reset()
+    except RefusedError as refusal:
+        return HTTPStatus.BAD_REQUEST, {"Error": str(refusal)}
+    return HTTPStatus.OK, {}
+
+
+def _start_aws(stack: contextlib.ExitStack, engine: str) -> LocalAcquirers:
+    """Start the AWS of this process; return the acquirers. Exit with one line if it cannot."""
     try:
         acquirers = stack.enter_context(bank.acquirers())
         if engine != ENGINES[0] and not engines.is_closed_to_the_network():
@@ -85,7 +148,7 @@ def _start_aws(stack: contextlib.ExitStack, engine: str) -> str:
                 engines.select(stack.enter_context(engines.dynamodb_local()))
     except (AcquirerSettingsError, EngineMissingError, SettingsError) as refusal:
         sys.exit(str(refusal))
-    return acquirers.welcome and f"{acquirers.welcome}\n"
+    return acquirers
 
 
 @contextlib.contextmanager
@@ -117,6 +180,13 @@ def _engine_setting() -> str:
     if engine not in ENGINES:
         sys.exit(f"ENGINE is one of {', '.join(ENGINES)}, not {engine}.")
     return engine
+
+
+def _host_setting() -> str:
+    """Return the address to listen on. Some shells export HOST as the machine's name, which does not count."""
+    with contextlib.suppress(ValueError):
+        return str(IPv4Address(os.environ.get("HOST", "")))
+    return HOST
 
 
 def port_setting(name: str, default: int) -> int:

@@ -1,4 +1,4 @@
-"""The clock of the local stage: the machine's time, and how far a developer has put it forward.
+"""The clock of the local stage: the machine's time, and how far a developer has set it ahead.
 
 `infra.local.advance` puts it forward. Other processes of the stage, such as the operator's commands, follow it.
 """
@@ -39,10 +39,7 @@ def duration(text: str) -> Fraction:
 
 
 class StageClock:
-    """A clock that only goes forward.
-
-    It is put forward between two requests, so that each request sees one time.
-    """
+    """The machine's time and how far it is ahead, set between two requests, so that each request sees one time."""
 
     def __init__(self, ahead: timedelta = timedelta()) -> None:
         self.ahead = ahead
@@ -55,7 +52,7 @@ class StageClock:
 
     @contextlib.contextmanager
     def request(self) -> Iterator[None]:
-        """Run a request in the block. It waits while the clock is put forward."""
+        """Run a request in the block. It waits while the clock is set."""
         with self._changed:
             self._changed.wait_for(lambda: not self._is_moving)
             self._requests += 1
@@ -66,16 +63,23 @@ class StageClock:
                 self._requests -= 1
                 self._changed.notify_all()
 
-    def put_forward(self, ahead: timedelta) -> None:
-        """Wait for the requests in progress, and set how far the clock is ahead. One caller at a time."""
+    @contextlib.contextmanager
+    def between_requests(self) -> Iterator[None]:
+        """Wait for the requests in progress, and let no other begin in the block. One caller at a time."""
         with self._changed:
             self._is_moving = True
-            try:
-                self._changed.wait_for(lambda: not self._requests, LONGEST_REQUEST)
-                self.ahead = ahead
-            finally:
+            self._changed.wait_for(lambda: not self._requests, LONGEST_REQUEST)
+        try:
+            yield
+        finally:
+            with self._changed:
                 self._is_moving = False
                 self._changed.notify_all()
+
+    def set_ahead(self, ahead: timedelta) -> None:
+        """Set between two requests how far the clock is ahead."""
+        with self.between_requests():
+            self.ahead = ahead
 
 
 def shown(ahead: timedelta) -> str:

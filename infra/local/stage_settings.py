@@ -5,9 +5,8 @@ import http.client
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -17,9 +16,6 @@ from chalicelib.store.aws_client import PORT
 from infra.local.ports import HOST
 from infra.stack import config
 from infra.stack.resources import REGION
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse
 
 ROOT = Path(__file__).parents[2]
 PATH = "/settings"  # on the port of the simulated AWS
@@ -37,12 +33,9 @@ ENVIRONMENT = {
 }
 
 
-def page(start_response: "StartResponse") -> Iterable[bytes]:
-    """Answer with the settings of this process, with its region and its credentials, which are none."""
-    found = {name: os.environ[name] for name in sorted(config.SETTINGS | ENVIRONMENT.keys()) if name in os.environ}
-    content = json.dumps(found).encode()
-    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(content)))])
-    return [content]
+def of_this_process() -> dict[str, str]:
+    """Return the settings of this process, with its region and its credentials, which are none."""
+    return {name: os.environ[name] for name in sorted(config.SETTINGS | ENVIRONMENT.keys()) if name in os.environ}
 
 
 def read() -> dict[str, str]:

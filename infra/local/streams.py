@@ -32,6 +32,7 @@ INTERVAL_SECONDS = 0.2
 THREADS = 32  # batches at once
 ATTEMPTS = 5  # at a batch with failed records
 PAUSE_SECONDS = 1.0
+DROPPED_AFTER_SECONDS = 0.5
 BEGIN_AGAIN = {"TrimmedDataAccessException", "ExpiredIteratorException"}  # the stored part of the stream is read again
 
 
@@ -83,6 +84,12 @@ class Feed:
         with self.paused:
             while self._look():
                 wait(self._running)
+
+    def drop(self) -> None:
+        """Drop new records, and wait a little for the functions: a receiver may not answer."""
+        with self.paused:
+            list(batches())
+            wait(self._running, DROPPED_AFTER_SECONDS)
 
     def _look(self) -> bool:
         with self.paused:

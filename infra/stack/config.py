@@ -21,7 +21,8 @@ VARIABLES = "environment_variables"
 # The settings that `prod` names, and the effect of an empty one.
 PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, so no receipt"}
 OF_A_HOST = tuple(f"ISO8583_{one.name.upper()}" for one in fields(Host))
-NOT_NAMED = {"iso8583", "public_address"}  # a group of settings, and one that the stack decides
+# A group of settings, one of the local stage alone, and one that the stack decides.
+NOT_NAMED = {"iso8583", "plain_webhook_hosts", "public_address"}
 SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name not in NOT_NAMED), *OF_A_HOST}
 OF_AWS = re.compile("AWS_[A-Za-z0-9_]+")  # names for the libraries of AWS
 PARAMETERS = {name: value["Ref"] for name, value in FROM_PARAMETERS["Environment"]["Variables"].items()}

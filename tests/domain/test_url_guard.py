@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.domain.url_guard import is_public, may_be_called
+from chalicelib.domain.url_guard import OWN_MACHINE, is_public, may_be_called
 
 PUBLIC = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700:4700::1111", "2a00:1450:4001::2004"]
 
@@ -44,14 +44,14 @@ def test_neither_lives_anywhere_else(address: str) -> None:
     ],
 )
 def test_a_webhook_is_https_at_a_public_host(url: str) -> None:
-    assert may_be_called(url, is_local=False)
-    assert may_be_called(url, is_local=True)
+    assert may_be_called(url)
+    assert may_be_called(url, OWN_MACHINE)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8180/events", "http://localhost:8180", "http://localhost"])
 def test_a_webhook_may_be_on_this_machine_on_the_local_stage_alone(url: str) -> None:
-    assert may_be_called(url, is_local=True)
-    assert not may_be_called(url, is_local=False)
+    assert may_be_called(url, OWN_MACHINE)
+    assert not may_be_called(url)
 
 
 @pytest.mark.parametrize(
@@ -81,5 +81,5 @@ def test_a_webhook_may_be_on_this_machine_on_the_local_stage_alone(url: str) -> 
     ],
 )
 def test_a_webhook_is_nothing_else(url: str) -> None:
-    assert not may_be_called(url, is_local=True)
-    assert not may_be_called(url, is_local=False)
+    assert not may_be_called(url, OWN_MACHINE)
+    assert not may_be_called(url)

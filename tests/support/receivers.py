@@ -53,7 +53,9 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def a_receiver(answer: Answer = lambda _: 200, *, port: int = 0, body: bytes = b"thanks") -> Iterator[Receiver]:
+def a_receiver(
+    answer: Answer = lambda _: 200, *, host: str = "127.0.0.1", port: int = 0, body: bytes = b"thanks"
+) -> Iterator[Receiver]:
     """Run a receiver that answers each call with the status that `answer` returns, and this body."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -73,8 +75,8 @@ def a_receiver(answer: Answer = lambda _: 200, *, port: int = 0, body: bytes = b
         def log_message(self, *_: object) -> None:
             """Write nothing."""
 
-    with _Server(("127.0.0.1", port), Handler) as server:
-        receiver = Receiver(f"http://127.0.0.1:{server.server_port}/events")
+    with _Server((host, port), Handler) as server:
+        receiver = Receiver(f"http://{host}:{server.server_port}/events")
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield receiver

@@ -59,7 +59,7 @@ def test_a_request_sees_one_time_and_the_clock_waits_for_it() -> None:
     one, moved = StageClock(), threading.Event()
 
     def move() -> None:
-        one.put_forward(timedelta(days=1))
+        one.set_ahead(timedelta(days=1))
         moved.set()
 
     mover = threading.Thread(target=move)

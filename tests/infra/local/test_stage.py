@@ -22,7 +22,7 @@ app.route("/hello")(lambda: {"hello": "you"})
 sys.modules["app"] = types.SimpleNamespace(app=app)
 welcome = lambda url, aws_url: print("at", url, flush=True)
 sys.modules["infra.demo.month"] = types.SimpleNamespace(fill=lambda till, now: None)
-sys.modules["infra.demo.data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
+sys.modules["infra.demo.data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome, LOGINS={})
 from infra.local.stage import main
 main()
 """
@@ -56,7 +56,7 @@ def refused(monkeypatch: pytest.MonkeyPatch) -> Refused:
             monkeypatch.setenv(name, environment.get(name, ""))
         monkeypatch.setattr(signal, "signal", lambda *_: None)
         with pytest.raises(SystemExit) as ended:
-            main()
+            main([])
         assert "\n" not in str(ended.value)
         return str(ended.value)
 

@@ -69,7 +69,7 @@ CODES: dict[str, list[int | None]] = {  # of the answers to a document's request
     PAYERS_GUIDE: [0],
     BAD_DAYS: [],  # tests/infra/operator/test_bad_days.py has days on which they fail
     CARD_DATA: [0],
-    CLOCKS_GUIDE: [None, None, 104, None, 0, 310, 0, None, 0, 0],
+    CLOCKS_GUIDE: [None, None, None, 104, None, 0, 310, 0, None, 0, 0],
 }
 
 
