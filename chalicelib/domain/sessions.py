@@ -79,7 +79,7 @@ class RememberedSession:
 
 
 NAME_LENGTH = 16  # of a digest
-MAX_LISTED = 100  # remembered sessions of an agent
+MOST_ALIVE = 100  # sessions of an agent: the next one ends the oldest
 MAX_DEVICE = 100  # characters
 BROWSERS = {
     "Edg": "Edge",
@@ -132,3 +132,8 @@ def expiry(session: Session, now: datetime) -> int:
     """Return the time (epoch s) after which the store may delete a session that is used now."""
     known_until = ends_at(replace(session, used_at=now)) + KNOWN_FOR
     return int(known_until.timestamp()) + 1  # rounded up, so that it is never deleted before it expires
+
+
+def last_expiry(now: datetime) -> int:
+    """Return the time (epoch s) after which the store may delete every session that began by now."""
+    return int((now + REMEMBERED.age + KNOWN_FOR).timestamp()) + 1

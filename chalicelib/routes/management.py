@@ -69,5 +69,6 @@ def update_agents(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAns
 
 def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
     """Search the agents of a merchant, 100 per page."""
-    page, total = agents.search(body, caller, merchant_id)
-    return PosListAnswer.of(page, total, outside.now(), body.gmt)
+    now = outside.now()
+    page, total = agents.search(body, caller, merchant_id, now)
+    return PosListAnswer.of(page, total, now, body.gmt)

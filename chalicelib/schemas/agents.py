@@ -37,6 +37,7 @@ from chalicelib.schemas.field_types import (
     Email,
     Image,
     JsonObject,
+    NewSecretKey,
     Password,
     Phone,
     SecretKey,
@@ -82,7 +83,7 @@ class _Agent(Context):
     }
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.EMAIL_TAKEN: "Email"}
     JUDGED: ClassVar[tuple[str, ...]] = (
-        *("terminal_id", "tid", "email", "branches_actions.branch_id"),
+        *("terminal_id", "tid", "email", "password", "secret_key", "branches_actions.branch_id"),
         *("printer_and_tax_settings.printer_id", "printer_and_tax_settings.printer_code"),
     )
 
@@ -174,6 +175,7 @@ class UpdateAgent(_Agent, RuledRequest):
     language_id: Text | None = None
     unlock: bool | None = None
     end_sessions: EndSessions = None
+    secret_key: NewSecretKey = None
     phone_null: bool | None = None
     tid_null: bool | None = Field(None, alias="TIDNull")
     tax_id: Text | None = None

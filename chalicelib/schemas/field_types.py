@@ -139,6 +139,9 @@ def _secret(shortest: int, longest: int) -> PlainValidator:
 SECRET_SCHEMA = WithJsonSchema({"type": "string", "format": "password"})
 Password = Annotated[Secret, _secret(*PASSWORD_LENGTH), SECRET_SCHEMA]
 SecretKey = Annotated[Secret, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
+# The key that replaces another one. As `Any` the field has no placeholder: an empty text, which would replace nothing,
+# is refused.
+NewSecretKey = Annotated[Any, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
 
 
 def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:

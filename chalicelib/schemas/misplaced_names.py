@@ -25,6 +25,7 @@ FREE = frozenset(
     {"Sbp", "ServerFiscalization", "PrinterSettings", "AcquirersSettings", "Fiscal", "OfflineRequestModel"}
     | {"Tags", "Image", "ImageAvatar"}
 )
+NEVER_EMPTY = frozenset({"secretkey"})  # an empty text is no placeholder: it would replace nothing
 MAX_WARNINGS = 20
 SHORTEST = 4  # letters of a name that is compared letter by letter
 
@@ -140,7 +141,7 @@ class _Walk:
         """Yield the finding about a name that its object does not know."""
         value, path = names[written], above + _shown(written)
         if model and (message := model.REFUSED.get(written.lower())):
-            if not is_nothing(value):
+            if not is_nothing(value) or written.lower() in NEVER_EMPTY:
                 yield Validation(path, Check.SPELLING, message)
         elif places := self._places(written):
             if not is_nothing(value, places[0].name, places[0].model):

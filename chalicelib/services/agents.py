@@ -31,10 +31,9 @@ from chalicelib.services import message_limits, pictures
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import check_same_as_path, require_merchant
-from chalicelib.services.passwords import hash_password
+from chalicelib.services.passwords import hash_password, is_documented, weakness_of
 from chalicelib.settings import settings
-from chalicelib.store import agents, merchants, sequences, terminals, unique_names
-from chalicelib.store import sessions as sessions_store
+from chalicelib.store import agent_sessions, agents, audit, merchants, sequences, terminals, unique_names
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
@@ -51,7 +50,7 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted, merchant_id)
     check_same_as_path("client_id", body.readable("client_id"), merchant_id)
-    resolved = _resolve_references(body, merchant_id, admitted)
+    resolved = _resolve_references(body, merchant, admitted)
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
@@ -66,15 +65,19 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
-    sessions = sessions_store.remembered(agent, now) if permissions.may_be_remembered(agent, merchant) else []
+    sessions = agent_sessions.remembered(agent, now) if permissions.may_be_remembered(agent, merchant) else []
     shows_key = permissions.can_see_secret_key(admitted.agent, by_session=caller.session is not None)
-    secret_key = secret_key_of(agent) if shows_key else None
+    secret_key = secret_key_of(agent, Act("show", caller.agent_id, now)) if shows_key else None
     return replace(_profile(agent, merchant), secret_key=secret_key, sessions=tuple(sessions))
 
 
-def secret_key_of(agent: Agent) -> Secret | None:
-    """Return the secret key of an agent, if it has one. Each call is a call of KMS."""
-    return unseal(agent.secret_key_sealed, agent.id) if agent.secret_key_sealed else None
+def secret_key_of(agent: Agent, act: Act) -> Secret | None:
+    """Return the secret key of an agent, if it has one, and record in the audit who sees it. Each call calls KMS."""
+    if agent.secret_key_sealed is None:
+        return None
+    secret_key = unseal(agent.secret_key_sealed, agent.id)
+    audit.store(f"agent#{agent.id}", act, ["secret_key"])
+    return secret_key
 
 
 def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
@@ -94,7 +97,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             permissions.check_can_change_rights(admitted.agent, pos_id)
         merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
         check_same_as_path("id", body.readable("id"), pos_id)
-        resolved = _resolve_references(body, merchant_id, admitted, pos_id)
+        resolved = _resolve_references(body, merchant, admitted, before)
 
         after = _next_version(before, body, resolved)
         login = _login_change(body, before, after)
@@ -188,13 +191,14 @@ def _keys_of_references(body: CreateAgent | UpdateAgent, merchant_id: int) -> li
 
 
 def _resolve_references(
-    body: CreateAgent | UpdateAgent, merchant_id: int, admitted: Admitted, pos_id: int | None = None
+    body: CreateAgent | UpdateAgent, merchant: Merchant, admitted: Admitted, before: Agent | None = None
 ) -> dict[str, Any]:
     """Return the fields of the agent's record that follow from the body's references.
 
-    Raise all findings together when references lead to no record. The store refuses a taken e-mail, so it is only
-    looked up for a request with faults, which is not stored.
+    Raise all findings together when references lead to no record, or the credentials are easy to guess. The store
+    refuses a taken e-mail, so it is only looked up for a request with faults, which is not stored.
     """
+    merchant_id = merchant.id
     terminal = None if body.terminal_id is None else admitted.read(terminals.key(body.terminal_id))
     claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
@@ -205,13 +209,39 @@ def _resolve_references(
     own_branch = {} if (branch_id := body.readable("branch_id")) is None else {"branch_id": branch_id}
     of_rights = branches_of(body.branches_actions, "branches_actions")
     findings = [*agent_assignments.check_branches(merchant_id, {**own_branch, **of_rights}), *of_terminal, *of_printer]
+    findings += _check_credentials(body, merchant, admitted, before)
     if body.faults and (email := body.readable("email")):
         login = admitted.read(agents.login_key(email))
-        findings += [missing("email", ErrorCode.EMAIL_TAKEN)] if login and login.agent_id != pos_id else []
+        findings += (
+            [missing("email", ErrorCode.EMAIL_TAKEN)] if login and login.agent_id != (before and before.id) else []
+        )
     if findings:
         raise invalid_references(*findings)
     body.check_readable()
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
+
+
+def _check_credentials(
+    body: CreateAgent | UpdateAgent, merchant: Merchant, admitted: Admitted, before: Agent | None
+) -> list[Finding]:
+    """Return the findings about a new password and a new secret key that are easy to guess."""
+    password, secret_key, email = map(body.readable, ("password", "secret_key", "email"))
+    findings = []
+    if secret_key and is_documented(secret_key):
+        findings.append(Finding("secret_key", Check.FORMAT, "It stands in the documents of the service."))
+    if password:
+        login = admitted.read(agents.login_key(before.email)) if before else None
+        stored = before.branches_actions if before else ()
+        rights = rights_fields(None if body.faults else body.branches_actions).get("branches_actions", stored)
+        weakness = weakness_of(
+            password,
+            email or (before.email if before else ""),
+            shop=merchant.name,
+            is_manager=any(permissions.Right.ADMINISTRATOR in one.actions for one in rights),
+            present=login.password_hash if login else None,
+        )
+        findings += [weakness] if weakness else []
+    return findings
 
 
 def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) -> Agent:
@@ -232,8 +262,8 @@ def _ended_sessions(body: UpdateAgent, agent: Agent, now: datetime) -> list[Writ
     """Return the writes that end the sessions of the request's list. One that has ended already is left out."""
     if not isinstance(body.end_sessions, tuple):
         return []
-    remembered = sessions_store.remembered(agent, now)
-    return sessions_store.end_remembered(one for one in remembered if one.name in body.end_sessions)
+    remembered = agent_sessions.remembered(agent, now)
+    return agent_sessions.end_remembered(one for one in remembered if one.name in body.end_sessions)
 
 
 def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange:
@@ -245,7 +275,7 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
     return LoginChange(
         password_hash=hash_password(body.password) if body.password else None,
         key_digest=keyed_digest(body.secret_key) if body.secret_key else None,
-        unlock=bool(body.unlock),
+        unlock=bool(body.unlock or body.password),
         end_sessions=body.end_sessions is True,
         moved=moved,
     )
@@ -371,7 +401,7 @@ def _next_version_of_item(before: Agent, item: ReadableItem, printer: PrinterSet
     )
 
 
-def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Profile], int]:
+def search(body: ListAgents, caller: Caller, merchant_id: int, now: datetime) -> tuple[list[Profile], int]:
     """Return a page of the matching agents, by ID, and the number of all matches.
 
     Only a search for an e-mail returns the secret key, because each key is a call of KMS.
@@ -398,7 +428,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
             login,
             names.get(agent.terminal_id or 0),
             avatar_url=pictures.signed_url(agent.avatar_key),
-            secret_key=None if body.email is None else secret_key_of(agent),
+            secret_key=None if body.email is None else secret_key_of(agent, Act("show", caller.agent_id, now)),
         )
         for agent, login in zip(page, logins_of_page, strict=True)
     ]

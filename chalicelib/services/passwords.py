@@ -1,9 +1,15 @@
-"""Passwords: hashed and verified with argon2id, which costs 19 ms each time."""
+"""Passwords: hashed and verified with argon2id, which costs 19 ms each time; a new one is refused if it is weak."""
 
+import re
 import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
 
 from chalicelib import outside
 from chalicelib.domain.secret import Secret
+from chalicelib.errors import Check, Finding
+from chalicelib.settings import settings
 
 # The hash of a random text that is not stored. An unknown login is verified against it and so takes as long as a known
 # one.
@@ -37,3 +43,59 @@ def is_outdated(password_hash: str) -> bool:
 def _bytes_of(password: Secret) -> bytes:
     """Return the bytes to hash. Every Unicode composition of the same characters gives the same bytes (RFC 8265)."""
     return unicodedata.normalize("NFC", password.reveal()).encode()
+
+
+LEAST_OF_MANAGERS = 12  # characters, because administrators and system users may do more
+COMMONEST = 10_000  # first passwords of zxcvbn's list, the commonest first
+# The credentials in this project's documents. Anybody can read them.
+DOCUMENTED = re.compile(
+    r"(system|owner|till\d*)-(demo|other)-password|till-demo-secret-key-0001|the-password-of-[a-z]+"
+    r"|correct horse battery|a password for the counter"
+)
+
+
+def weakness_of(
+    password: Secret, login: str, *, shop: str = "", is_manager: bool, present: str | None = None
+) -> Finding | None:
+    """Return why a new password is refused; None if it is not.
+
+    `login` is the agent's e-mail, `shop` its merchant's name, and `present` the hash of its present password.
+    """
+    text = _compared(password.reveal())
+    if is_manager and len(password.reveal()) < LEAST_OF_MANAGERS:
+        message = f"An administrator or a system user needs at least {LEAST_OF_MANAGERS} characters."
+        return Finding("password", Check.OUT_OF_RANGE, message)
+    own = {_compared(one) for one in (login, login.partition("@")[0], shop)}
+    reason = next(_weaknesses(password, text, own, present), None)
+    return Finding("password", Check.FORMAT, f"{reason} Choose another password.") if reason else None
+
+
+def _weaknesses(password: Secret, text: str, own: set[str], present: str | None) -> Iterator[str]:
+    """Yield what is wrong with a password, the cheapest checks first. `text` is the password as it is compared."""
+    if len(set(text)) <= 1:
+        yield "It repeats one character."
+    if text in own:
+        yield "It is the login or the name of the shop."
+    if text in _commonest():
+        yield f"It is one of the {COMMONEST:,} commonest passwords."
+    if is_documented(password):
+        yield "It stands in the documents of the service."
+    if present and verify(present, password):
+        yield "It is the present password."
+
+
+def is_documented(secret: Secret) -> bool:
+    """Return whether a password or a key stands in our documents. The local stage has such credentials."""
+    return DOCUMENTED.fullmatch(_compared(secret.reveal())) is not None and not settings().is_local
+
+
+def _compared(text: str) -> str:
+    """Return a text as it is compared: the same for other capitals, widths and outer blanks."""
+    return unicodedata.normalize("NFKC", text).lower().strip()
+
+
+@cache
+def _commonest() -> frozenset[str]:
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  50 ms, only when somebody sets a password
+
+    return frozenset(islice(FREQUENCY_LISTS["passwords"], COMMONEST))

@@ -13,6 +13,7 @@ from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication
 from chalicelib.services.authentication import Attempt, log_denial
 from chalicelib.services.caller_check import admit
+from chalicelib.store import agent_sessions
 from chalicelib.store import sessions as store
 
 MAX_USER_AGENT = 512  # characters that are read
@@ -20,21 +21,22 @@ SCHEME = "Login"  # in the log: this sign-in has no Authorization header
 
 
 def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "") -> Secret:
-    """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored.
+    """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored. It may end the oldest one.
 
     `source` is the caller's address: a denial logs it. `user_agent` is the header that names its device.
     """
     attempt = Attempt(source, SCHEME)
     with log_denial(attempt):
         caller = authentication.caller_of_password(body.to_domain(), now, attempt)
-        admitted = admit(caller)
+        own = agent_sessions.key_of(caller.agent_id)
+        admitted = admit(caller, own)
 
     session_id = Secret(str(uuid.uuid4()))
     session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
     if body.remember and permissions.may_be_remembered(admitted.agent, admitted.merchant):
         session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
 
-    store.create(session)
+    agent_sessions.create(session, admitted.read(own))
     return session_id
 
 

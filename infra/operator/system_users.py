@@ -20,7 +20,7 @@ from chalicelib.domain.sign_in import canonical
 from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services.authentication import new_secret_key
-from chalicelib.services.passwords import hash_password
+from chalicelib.services.passwords import hash_password, weakness_of
 from chalicelib.store import agents, sequences, sessions
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import OPERATOR, Act
@@ -28,7 +28,6 @@ from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, read_all, readable, table_name
 from infra.operator import items, terminal
 
-MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
 LIST, BLOCK, UNBLOCK, DELETE = "list", "block", "unblock", "delete"
 DONE = {
     BLOCK: "is blocked: its credentials and sessions are refused",
@@ -72,15 +71,18 @@ def system_user_command(options: argparse.Namespace) -> None:
     phone = phone_numbers.parse(options.phone, None) if options.phone else None
     if options.phone and phone is None:
         sys.exit("The telephone number is not valid: write it like +27 82 987 6543.")
-    agent = create_system_user(options.name, options.email, _read_password(), phone.international if phone else "")
+    agent = create_system_user(
+        options.name, options.email, _read_password(options.email), phone.international if phone else ""
+    )
     print(f"System user {agent.id} signs in as {canonical(agent.email)}.")
 
 
-def _read_password() -> Secret:
-    text = terminal.hidden("Password: ")
-    if len(text) < MIN_PASSWORD_LENGTH:
-        sys.exit(f"A password that an operator sets has at least {MIN_PASSWORD_LENGTH} characters.")
-    return Secret(text)
+def _read_password(email: str) -> Secret:
+    """Return the typed password. Exit with one line if a system user may not have it."""
+    password = Secret(terminal.hidden("Password: "))
+    if weakness := weakness_of(password, email, is_manager=True):
+        sys.exit(f"The password is refused. {weakness.message}")
+    return password
 
 
 def replace_credentials(before: Agent, password: Secret) -> Agent:
@@ -115,7 +117,7 @@ def replace_credentials_command(options: argparse.Namespace) -> None:
     """Replace all credentials of an agent by a typed password and a random key."""
     agent = agent_of(options.email)  # before the prompt, so that another operator's change meanwhile is noticed
     try:
-        replace_credentials(agent, _read_password())
+        replace_credentials(agent, _read_password(agent.email))
     except ChangedMeanwhileError:
         sys.exit(f"Somebody else changed agent {agent.id} meanwhile. Nothing was changed: run the command again.")
     print(f"Agent {agent.id} has a new password and a new secret key, and its sessions have ended.")

@@ -5,7 +5,6 @@ import pytest
 from chalicelib.domain.agent import Agent
 from chalicelib.errors import ErrorCode
 from chalicelib.store import agents as agents_store
-from chalicelib.store import audit
 from chalicelib.store.aws_client import UnansweredError
 from chalicelib.store.table import update as store_update
 from chalicelib.store.table import write_one
@@ -13,7 +12,7 @@ from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop, an_email
 from tests.support.giving import Give
 from tests.support.intercepted_calls import refusing
-from tests.support.stored import stored_record
+from tests.support.stored import changes_of, stored_record
 
 
 def update(shop: Shop, *items: Any, login: tuple[str, str] | None = None) -> http.Reply:
@@ -168,7 +167,7 @@ def test_a_blocked_agent_is_out_at_once(shop: Shop) -> None:
 
     update(shop, {"Email": agent["Email"], "State": 1})
     assert http.get(shop.stage, path, login).status == 200
-    assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "bulk", "bulk"]
+    assert [entry.kind for entry in changes_of(agent["ID"])] == ["create", "bulk", "bulk"]
 
 
 CHANGES: list[dict[str, Any]] = [
@@ -195,7 +194,7 @@ def test_an_agent_is_changed_by_both_ways_alike(shop: Shop, change: dict[str, An
         session = {"Authorization": f"Session {signed_in.body['Data']['SessionID']}"}
         if is_blocked:
             assert shop.post(f"{path}/update", {"State": 0}).error == (200, 0)
-        before = len(audit.of(f"agent#{agent['ID']}"))
+        before = len(changes_of(agent["ID"]))
 
         reply = update(shop, {"Email": agent["Email"], **change}) if is_bulk else shop.post(f"{path}/update", change)
 
@@ -203,7 +202,7 @@ def test_an_agent_is_changed_by_both_ways_alike(shop: Shop, change: dict[str, An
         answers.append(http.call(shop.stage, "GET", path, None, None, session).error)
         stored = stored_agent(agent)
         kept = stored_record(agents_store.login_key(agent["Email"]))
-        entries = [(one.by, one.fields) for one in audit.of(f"agent#{agent['ID']}")[before:]]
+        entries = [(one.by, one.fields) for one in changes_of(agent["ID"])[before:]]
         same = (stored.state, stored.printer, stored.branches_actions, stored.version, stored.credential_version)
         found.append((answers, same, (kept.state, kept.credential_version), entries))
 

@@ -8,13 +8,13 @@ import pytest
 from chalicelib import outside
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.sign_in import canonical
-from chalicelib.store import agents, audit
+from chalicelib.store import agents
 from chalicelib.store.table import update as store_update
 from chalicelib.store.table import write_one
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
 from tests.support.intercepted_calls import hooked
-from tests.support.stored import stored_record
+from tests.support.stored import changes_of, stored_record
 from tests.support.transactions import a_body
 
 NEW_PASSWORD = PASSWORD[::-1]
@@ -87,7 +87,7 @@ def test_an_empty_update_changes_nothing_at_all(shop: Shop, agent: dict[str, Any
 
     assert update(shop, agent).status == 200
     assert stored_agent(agent) == before
-    assert len(audit.of(f"agent#{agent['ID']}")) == 1
+    assert len(changes_of(agent["ID"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,31 @@ def test_unlock_resets_the_attempts_and_unblocks(shop: Shop, agent: dict[str, An
 
     assert (pos["State"], pos["Logon"]["FailedAttempts"], pos["Logon"]["LockedUntil"]) == (1, 0, None)
     assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
+
+
+def test_a_new_password_by_an_administrator_lifts_the_lock(shop: Shop, agent: dict[str, Any]) -> None:
+    for _ in range(10):
+        sign_in_error(shop, agent, "a wrong password")
+    assert sign_in_error(shop, agent, PASSWORD) == (401, 104)
+    assert update(shop, agent, Name="Till 2", SecretKey="a new key of the agent").body["Pos"]["Logon"]["LockedUntil"]
+
+    logon = update(shop, agent, Password=NEW_PASSWORD).body["Pos"]["Logon"]
+
+    assert (logon["FailedAttempts"], logon["LockedUntil"]) == (0, None)
+    assert sign_in_error(shop, agent, NEW_PASSWORD) == (200, 0)
+
+
+@pytest.mark.parametrize("name", ["SecretKey", "secretkey"])
+def test_an_empty_key_is_refused_where_a_new_one_would_be_expected(
+    shop: Shop, agent: dict[str, Any], name: str
+) -> None:
+    before = stored_agent(agent)
+    item = {"Email": agent["Email"], "State": 0, name: ""}
+
+    assert update(shop, agent, Name="Till 2", **{name: ""}).findings == [(name, 5 if name == "SecretKey" else 13)]
+    assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]}).findings == [(f"PosBulk[0].{name}", 13)]
+    assert stored_agent(agent) == before
+    assert update(shop, agent, Name="Till 2", Password="", **{name: None}).error == (200, 0)
 
 
 def test_unlock_and_block_together_are_a_contradiction(shop: Shop, agent: dict[str, Any]) -> None:
@@ -159,7 +184,7 @@ def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop
     assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
     assert sign_in_error(shop, agent, PASSWORD) == (401, 102)
     assert sign_in_error(shop, agent, PASSWORD, email.lower()) == (200, 0)
-    assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "update"]
+    assert [entry.kind for entry in changes_of(agent["ID"])] == ["create", "update"]
     assert shop.agent(Email=agent["Email"])["Email"] == agent["Email"]  # the old one is free again
 
 
@@ -374,7 +399,7 @@ def test_an_agent_of_another_merchant_is_no_agent(shop: Shop) -> None:
 def test_the_audit_names_the_fields_of_an_update_and_no_value(shop: Shop, agent: dict[str, Any]) -> None:
     update(shop, agent, **agent_update(Password=NEW_PASSWORD))
 
-    entry = audit.of(f"agent#{agent['ID']}")[-1]
+    entry = changes_of(agent["ID"])[-1]
     assert {"password", "secret_key_sealed", "name", "email", "unlock", "tax_id"} <= set(entry.fields)
     assert NEW_PASSWORD not in repr(entry)
 
@@ -408,7 +433,7 @@ def test_administrators_who_change_different_fields_at_once_both_win(stage_on_dy
     assert (after.country_id, after.currency_id, after.phone) == ("ZA", "ZAR", "+27 82 987 6544")
     assert (settings.allow_linked_cards, settings.mob_home_url) == (0, "https://changed.example")
     assert (settings.features.offline, settings.features.auto_login) == (False, False)
-    assert len(audit.of(f"agent#{agent['ID']}")) == 1 + len(bodies)
+    assert len(changes_of(agent["ID"])) == 1 + len(bodies)
 
 
 def test_of_many_agents_who_want_one_e_mail_one_gets_it(stage_on_dynamodb_local: str) -> None:

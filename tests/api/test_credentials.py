@@ -17,7 +17,7 @@ import pytest
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import new_session
 from chalicelib.services import authentication
-from chalicelib.store import sessions
+from chalicelib.store import agent_sessions
 from tests.support.accounts import (
     PASSWORD,
     SIGNING,
@@ -187,7 +187,7 @@ def _payload(account: Account) -> dict[str, Any]:
 def _ended_session(account: Account) -> str:
     session_id = Secret(str(uuid4()))
     then = datetime.now(UTC) - timedelta(hours=1)
-    sessions.create(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
+    agent_sessions.create(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
     return session_id.reveal()
 
 

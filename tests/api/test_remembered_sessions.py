@@ -128,6 +128,19 @@ def test_an_administrator_ends_one_session_of_a_till(shop: Shop, till: dict[str,
     assert http.get(shop.stage, ME, (till["Email"], left[0]["ID"])).error == (401, 102)
 
 
+def test_when_all_listed_sessions_are_ended_none_stays_alive(stage_in_memory: str) -> None:
+    shop = a_shop(stage_in_memory)
+    till = shop.agent(MobileSettings={"Features": {"AutoLogin": True}})
+    path, sessions = path_of(shop, till), [sign_in(shop, till) for _ in range(103)]
+    listed = [one["ID"] for one in http.get(shop.stage, path, shop.owner).body["Pos"]["Sessions"]]
+
+    for some in (listed[:50], listed[50:]):
+        assert shop.post(f"{path}/update", {"EndSessions": some}).error == (200, 0)
+
+    assert len(listed) == 100
+    assert {me(shop, session).error for session in sessions} == {(401, 105)}
+
+
 @pytest.mark.parametrize(("sent", "code"), [("all", 2), ([1], 2), ({"ID": "x"}, 2), (["x"] * 51, 4)])
 def test_a_list_of_sessions_is_checked(shop: Shop, till: dict[str, Any], sent: object, code: int) -> None:
     reply = shop.post(f"{path_of(shop, till)}/update", {"EndSessions": sent})

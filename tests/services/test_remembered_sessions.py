@@ -20,10 +20,10 @@ from chalicelib.services import agents as agent_service
 from chalicelib.services import sessions
 from chalicelib.services.authentication import caller_of
 from chalicelib.services.caller_check import admit
-from chalicelib.store import agents, audit, merchants
+from chalicelib.store import agent_sessions, agents, audit, merchants
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.aws_client import Client
-from chalicelib.store.table import update, write_one
+from chalicelib.store.table import put_new, update, write_one
 from infra.bench.client import through
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, basic, block, refusal_of
 from tests.support.cost import store_calls
@@ -203,7 +203,7 @@ def _sign_in_on(account: Account, user_agent: str, now: datetime = NOW) -> str:
 
 
 def _listed(account: Account, now: datetime = NOW) -> list[RememberedSession]:
-    return sessions_store.remembered(stored_record(agents.key(account.agent.id)), now)
+    return agent_sessions.remembered(stored_record(agents.key(account.agent.id)), now)
 
 
 def test_the_remembered_sessions_of_an_agent_are_listed_the_last_used_first() -> None:
@@ -244,9 +244,9 @@ def test_at_most_a_hundred_sessions_are_listed_in_one_call() -> None:
     account = _remembered()
     for second in range(103):
         session = new_session(f"{account.email}-{second}", account.agent.id, 1, NOW + second * SECOND)
-        sessions_store.create(remember(session, None))
+        write_one(put_new(sessions_store.TABLE, remember(session, None), "digest"))
     with store_calls() as calls:
-        listed = sessions_store.remembered(account.agent, NOW + DAY)
+        listed = agent_sessions.remembered(account.agent, NOW + DAY)
 
     assert calls == ["Query"]
     assert [one.opened_at for one in listed] == [NOW + second * SECOND for second in range(102, 2, -1)]
@@ -309,7 +309,7 @@ def test_an_update_without_it_ends_no_session() -> None:
 
 def test_no_sign_in_that_began_before_survives_the_end_of_the_sessions(give: Give) -> None:
     owner, till = _owner_and_till()
-    give(client=before("PutItem", lambda: _update(till, owner, EndSessions=True)))
+    give(client=before("TransactWriteItems", lambda: _update(till, owner, EndSessions=True)))
     session = _sign_in(till)
 
     assert refusal_of(session, NOW) is ErrorCode.SESSION_EXPIRED

@@ -1,3 +1,4 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -5,16 +6,20 @@ import pytest
 
 from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.sessions import MOST_ALIVE
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication, sessions
 from chalicelib.services.authentication import caller_of
+from chalicelib.services.caller_check import admit
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.table import client, table_name
-from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
+from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block, refusal_of
+from tests.support.cost import store_calls
 from tests.support.stored import stored_record
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -84,3 +89,66 @@ def test_the_blocked_do_not_sign_in() -> None:
 
     assert _refusal(an_account(state=0)) is ErrorCode.AGENT_BLOCKED
     assert _refusal(agent) is ErrorCode.MERCHANT_BLOCKED
+
+
+def _sessions(account: Account, number: int, at: datetime = NOW) -> list[str]:
+    return [f"Session {_sign_in(account, at=at + SECOND * one).reveal()}" for one in range(number)]
+
+
+def _alive(sessions: list[str], at: datetime = NOW + timedelta(minutes=5)) -> list[bool]:
+    return [refusal_of(one, at) is None for one in sessions]
+
+
+def test_the_hundred_and_first_session_ends_the_oldest() -> None:
+    account, other = an_account(), an_account()
+    [others] = _sessions(other, 1)
+    sessions = _sessions(account, MOST_ALIVE)
+    caller = caller_of(sessions[0], NOW)
+    assert all(_alive(sessions))
+
+    with store_calls() as calls:
+        sessions += _sessions(account, 1, NOW + timedelta(minutes=4))
+
+    assert _alive(sessions) == [False] + [True] * MOST_ALIVE
+    assert calls.count("TransactWriteItems") == 1
+    with pytest.raises(ServiceError) as refusal:  # also while API Gateway remembers its caller
+        admit(caller)
+    assert refusal.value.error is ErrorCode.SESSION_EXPIRED
+    sessions += _sessions(account, 1, NOW + timedelta(minutes=4))
+    assert _alive(sessions) == [False] * 2 + [True] * MOST_ALIVE
+    assert _alive([others]) == [True]
+
+
+def test_sessions_that_have_ended_do_not_count() -> None:
+    account = an_account()
+    [kept] = _sessions(account, 1)
+    for one in _sessions(account, 50):
+        sessions.sign_out(caller_of(one, NOW))
+    idle = _sessions(account, 49, NOW - timedelta(minutes=20))
+    later = NOW + timedelta(minutes=20)
+    assert refusal_of(kept, later) is None
+
+    more = _sessions(account, MOST_ALIVE - 1, later)
+
+    assert _alive([kept, *more], later + timedelta(minutes=5)) == [True] * MOST_ALIVE
+    assert not any(_alive(idle, later))
+
+
+def test_a_new_credential_version_ends_all_and_the_count_begins_again() -> None:
+    account = an_account()
+    old = _sessions(account, MOST_ALIVE)
+    account.change(credential_version=2)
+
+    new = _sessions(account, MOST_ALIVE)
+
+    assert not any(_alive(old))
+    assert all(_alive(new))
+
+
+def test_parallel_sign_ins_leave_a_hundred_sessions_at_most() -> None:
+    account = an_account()
+    earlier = _sessions(account, MOST_ALIVE - 4)
+    with ThreadPoolExecutor(8) as pool:
+        later = list(pool.map(lambda _: _sessions(account, 1)[0], range(8)))
+
+    assert (_alive(earlier).count(True), _alive(later)) == (MOST_ALIVE - 8, [True] * 8)

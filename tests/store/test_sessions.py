@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.sessions import Session, expiry, new_session
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import sessions
+from chalicelib.store import agent_sessions, sessions
 from chalicelib.store.table import read
 from tests.support.giving import Give
 from tests.support.outages import lose_an_answer
@@ -23,15 +23,15 @@ def _session() -> Session:
 
 def test_a_session_reads_back_as_it_was_stored_and_no_other_overwrites_it() -> None:
     session = _session()
-    sessions.create(session)
-    sessions.create(replace(session, agent_id=18))
+    agent_sessions.create(session)
+    agent_sessions.create(replace(session, agent_id=18))
 
     assert read(sessions.key(session.digest)) == session
 
 
 def test_a_session_whose_answer_was_lost_is_stored(give: Give) -> None:
-    session, seen = _session(), lose_an_answer(give, "PutItem", "sessions")
-    sessions.create(session)
+    session, seen = _session(), lose_an_answer(give, "TransactWriteItems", "sessions")
+    agent_sessions.create(session)
 
     assert read(sessions.key(session.digest)) == session
     assert len(seen) == 2
@@ -39,7 +39,7 @@ def test_a_session_whose_answer_was_lost_is_stored(give: Give) -> None:
 
 def test_a_touch_extends_a_session_and_its_time_to_live() -> None:
     session, later = _session(), NOW + timedelta(minutes=10)
-    sessions.create(session)
+    agent_sessions.create(session)
     touched = sessions.touch(session, later)
 
     assert touched == replace(session, used_at=later, expires_at=expiry(session, later))

@@ -14,7 +14,7 @@ from chalicelib.domain.drawer import CLOSE, OPEN, PAID_IN, Drawer, LatestDrawer,
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import new_guid_of
 from chalicelib.services import linked_cards
-from chalicelib.store import agents, drawers, receipt_numbers, sessions, webhooks
+from chalicelib.store import agent_sessions, agents, drawers, receipt_numbers, sessions, webhooks
 from chalicelib.store import linked_cards as linked_cards_store
 from chalicelib.store.audit import Act
 from chalicelib.store.receipt_numbers import MonthNumbers
@@ -97,7 +97,7 @@ def an_agent_that_must_not_change() -> Race:
 
 def a_session_in_use() -> Race:
     session = rules.new_session(a_guid(), 17, 1, NOW)
-    sessions.create(session)
+    agent_sessions.create(session)
     return (
         sessions.key(session.digest),
         partial(sessions.end, session.digest),
@@ -108,9 +108,9 @@ def a_session_in_use() -> Race:
 
 def a_remembered_session() -> Race:
     session = rules.remember(rules.new_session(a_guid(), 17, 1, NOW), "a telephone")
-    sessions.create(session)
+    agent_sessions.create(session)
     facts = rules.RememberedSession(session.digest, NOW, NOW)
-    stale = partial(commit, *sessions.end_remembered([facts]))
+    stale = partial(commit, *agent_sessions.end_remembered([facts]))
     return sessions.key(session.digest), partial(sessions.end, session.digest), stale, CHANGED
 
 

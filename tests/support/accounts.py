@@ -18,7 +18,7 @@ from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services.authentication import caller_of, session_digest
-from chalicelib.store import agents, merchants, sessions
+from chalicelib.store import agent_sessions, agents, merchants
 from chalicelib.store.table import put_new, update, write_one
 from infra.operator import stage_secret
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
@@ -130,7 +130,9 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
 def a_session(account: Account, now: datetime) -> str:
     """Store a session that begins now, and return its ID."""
     session_id = Secret(str(uuid4()))
-    sessions.create(new_session(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
+    agent_sessions.create(
+        new_session(session_digest(session_id), account.agent.id, account.agent.credential_version, now)
+    )
     return session_id.reveal()
 
 

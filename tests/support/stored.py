@@ -8,7 +8,8 @@ import boto3
 
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import Transaction
-from chalicelib.store import history, transactions
+from chalicelib.store import audit, history, transactions
+from chalicelib.store.audit import Audit
 from chalicelib.store.history import ENTRY, IN_ORDER, values_of
 from chalicelib.store.table import Item, Key, client, items_of, range_of_prefix, read, table_name, value_of
 
@@ -27,6 +28,11 @@ def stored_transaction(transaction_id: str) -> Transaction:
     transaction = transactions.get(transaction_id)
     assert transaction is not None
     return transaction
+
+
+def changes_of(agent_id: int) -> list[Audit]:
+    """Return the entries of the audit about the changes of an agent, without those about its key that was shown."""
+    return [entry for entry in audit.of(f"agent#{agent_id}") if entry.kind != "show"]
 
 
 def delete_due_transactions() -> None:

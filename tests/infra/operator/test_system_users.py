@@ -10,10 +10,10 @@ from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services.agents import secret_key_of
+from chalicelib.gateways.secrets import unseal
 from chalicelib.services.authentication import authenticate, session_digest
 from chalicelib.services.caller_check import admit
-from chalicelib.store import agents, audit, sessions
+from chalicelib.store import agent_sessions, agents, audit
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra.demo.data import SIGNING_SECRET
@@ -92,14 +92,13 @@ def test_all_credentials_of_a_system_user_are_replaced(capsys: pytest.CaptureFix
     email, password = an_email(), "long enough a password"
     system = create_system_user("Ann", email, Secret(password))
     session = Secret("8B5C2B7E-3C53-4B0D-9C66-0F6B7C1F8A10")
-    sessions.create(new_session(session_digest(session), system.id, system.credential_version, NOW))
+    agent_sessions.create(new_session(session_digest(session), system.id, system.credential_version, NOW))
     assert admit(authenticate(f"Session {session.reveal()}", "", NOW)).agent.id == system.id
-    key = secret_key_of(system)
+    key = unseal(system.secret_key_sealed or b"", system.id)
 
     run("replace-credentials", "--email", email.upper(), typed="another long password\n")
 
     assert f"Agent {system.id} has a new password" in capsys.readouterr().out
-    assert key is not None
     for old in (password, key.reveal()):
         with pytest.raises(ServiceError) as refused:
             authenticate(basic(email, old), "", NOW)
@@ -109,8 +108,7 @@ def test_all_credentials_of_a_system_user_are_replaced(capsys: pytest.CaptureFix
     assert refused.value.error is ErrorCode.SESSION_EXPIRED
     agent = admit(authenticate(basic(email, "another long password"), "", NOW)).agent
     assert (agent.id, agent.is_system_user) == (system.id, True)
-    new_key = secret_key_of(agent)
-    assert new_key is not None
+    new_key = unseal(agent.secret_key_sealed or b"", agent.id)
     assert authenticate(basic(email, new_key.reveal()), "", NOW).agent_id == system.id
     assert audit.of(f"agent#{system.id}")[-1].fields == ("password", "secret_key_sealed", "sessions", "unlock")
 
@@ -170,8 +168,7 @@ def signed_in(stage: str) -> tuple[Agent, tuple[str, str, str]]:
     """Return a new system user with its e-mail, key and session, which the service accepts."""
     email = an_email()
     user = create_system_user("Ann Lee", email, Secret(PASSWORD))
-    key = secret_key_of(user)
-    assert key
+    key = unseal(user.secret_key_sealed or b"", user.id)
     session = http.post(stage, "/api/v1/user/login/session", {"Email": email, "Password": PASSWORD}, None)
     who = email, key.reveal(), session.body["Data"]["SessionID"]
     assert answers(stage, *who) == [(200, 0)] * 4

@@ -67,6 +67,7 @@ EXPIRING = {
     "`sequences`, offline sales": period(receipt_numbers.NUMBERS_KEPT_FOR),
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`sequences`, receipts later": period(outbox.KEPT_FOR),
+    "`sequences`, sessions": f"{period(sessions.REMEMBERED.age + sessions.KNOWN_FOR)} after its last sign-in",
     "`sequences`, acts on drawers": period(drawers.REQUESTS_KEPT_FOR),
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
     "`events`": period(events.KEPT_FOR),
