@@ -59,7 +59,11 @@ def _fits(transaction: Transaction) -> bool:
 
 
 def _size_of(text: str) -> int:
-    written = dumps(text, ensure_ascii=False)
+    return size_of_json(dumps(text, ensure_ascii=False))
+
+
+def size_of_json(written: str) -> int:
+    """Return the size of a JSON text in an answer: its bytes, or its part of an answer of Lambda if that is more."""
     return max(len(written.encode()), round(len(dumps(written, ensure_ascii=False).encode()) * OF_LAMBDA))
 
 

@@ -13,7 +13,8 @@ from chalicelib.domain import paging
 from chalicelib.domain.history_entry import ORDER, CounterKey, HistoryEntry
 from chalicelib.domain.money import amount_in
 
-MAX_CANDIDATES = 50_000  # entries that one list may read
+MAX_CANDIDATES = 20_000  # entries that a list by a text may read: about 3 s of processor time
+MAX_OF_ALL_KINDS = 50_000  # entries among which the store finds those of a kind
 BUSY_DAY = 2 * paging.PAGE_SIZE  # transactions: a page that begins or ends in a busier day is searched by hours
 HOUR = timedelta(hours=1)
 

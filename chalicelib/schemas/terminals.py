@@ -6,9 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from chalicelib import iso_codes
+from chalicelib import exact_json, iso_codes
+from chalicelib.domain.answer_size import MOST_SHOWN, size_of_json
 from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
-from chalicelib.errors import Check, ErrorCode
+from chalicelib.errors import Check, ErrorCode, Validation, invalid
 from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (
     Answer,
@@ -196,6 +197,17 @@ class TerminalView(View):
             phone=terminal.phone,
             sbp=parse_stored_object(terminal.sbp),
         )
+
+
+def check_shown(terminal: Terminal, body: CreateTerminal) -> None:
+    """Raise 202 for the longest field of a request if the terminal is too large for a page of a hundred."""
+    shown = TerminalView.of(terminal).model_dump(by_alias=True)
+    if size_of_json(exact_json.text(shown)) <= MOST_SHOWN:
+        return
+    sent = {field.alias or name: getattr(body, name) for name, field in CreateTerminal.model_fields.items()}
+    sizes = {name: size_of_json(exact_json.text(value)) for name, value in sent.items() if name in shown}
+    message = "The texts are too long together, with the characters that JSON escapes."
+    raise invalid(Validation(max(sizes, key=sizes.__getitem__), Check.TOO_LONG, message))
 
 
 class ListTerminals(Context):

@@ -13,6 +13,7 @@ from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import (
     MAX_CANDIDATES,
+    MAX_OF_ALL_KINDS,
     DayCount,
     TimeRange,
     amount_taken,
@@ -21,7 +22,7 @@ from chalicelib.domain.history_page import (
     place_in_days,
     place_in_hours,
 )
-from chalicelib.domain.paging import Page
+from chalicelib.domain.paging import PAGE_SIZE, Page
 from chalicelib.domain.periods import Period, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
@@ -30,8 +31,6 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.store import agents, history_lists, merchants, transactions
 from chalicelib.store.history_lists import Stretch
 from chalicelib.store.table import Key, read
-
-TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:
 def matching(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> list[HistoryEntry]:
     """Return the matching entries of `candidates`; raise PERIOD_TOO_LONG for more candidates than a list may read."""
     if len(candidates) > MAX_CANDIDATES:
-        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+        raise _too_many(MAX_CANDIDATES)
     in_period = (one for one in candidates if query.anytime or one.at.date() in query.period)
     return [one for one in in_period if query.wanted.matches(one)]
 
@@ -190,7 +189,7 @@ def _page_of_period(query: HistoryQuery) -> Page:
     place = place_in_days(days, query.page)
     hours = {day: _hours_of(query, day) for day in place.busy_days}
     place = place_in_hours(place, hours, newest_first=newest_first)
-    entries = _entries_in(query, place.ranges, counts)
+    entries = _entries_in(query, place.ranges, counts, place.skip + PAGE_SIZE)
     shown = entries_of_page(entries, 1, newest_first=newest_first, skip=place.skip)
     return Page(_read_records(shown), sum(one.count for one in fitting), amount_taken(fitting, query.currency))
 
@@ -209,8 +208,10 @@ def _read_records(entries: Sequence[HistoryEntry]) -> list[Transaction]:
     return [record for record in records if record is not None]
 
 
-def _entries_in(query: HistoryQuery, held: Sequence[TimeRange], counts: Sequence[DayCount]) -> list[HistoryEntry]:
-    """List the matching entries between the first and the last of these time ranges.
+def _entries_in(
+    query: HistoryQuery, held: Sequence[TimeRange], counts: Sequence[DayCount], first: int | None = None
+) -> list[HistoryEntry]:
+    """List the matching entries between the first and the last of these time ranges; with `first`, so many at least.
 
     `counts` hold the days of all kinds. Raise PERIOD_TOO_LONG when a filter must read too many entries.
     """
@@ -220,15 +221,22 @@ def _entries_in(query: HistoryQuery, held: Sequence[TimeRange], counts: Sequence
     begin, end = min(one.begin for one in held), max(one.end for one in held)
     days = Period(begin.date(), (end - timedelta(microseconds=1)).date())
     inside = [one for one in counts if one.day in days]
-    too_many = sum(one.count for one in inside) > MAX_CANDIDATES and (wanted.by_text or wanted.by_kind)
-    agent_ids = _agents_of_kind(wanted, inside) if too_many else [wanted.agent_id]
+    most = MAX_CANDIDATES if wanted.by_text else MAX_OF_ALL_KINDS
+    too_many = sum(one.count for one in inside) > most and (wanted.by_text or wanted.by_kind)
+    agent_ids = _agents_of_kind(wanted, inside, most) if too_many else [wanted.agent_id]
     stretches = [Stretch(query.client_id, agent_id, begin, end) for agent_id in agent_ids]
-    return [entry for stretch in stretches for entry in history_lists.between(stretch, wanted)]
+    read = (history_lists.between(one, wanted, newest_first=query.newest_first) for one in stretches)
+    return [entry for entries in read for entry in islice(entries, first)]
 
 
-def _agents_of_kind(wanted: HistoryFilter, inside: Sequence[DayCount]) -> Sequence[int]:
+def _agents_of_kind(wanted: HistoryFilter, inside: Sequence[DayCount], most: int) -> Sequence[int]:
     """List the agents with transactions of the kind; raise PERIOD_TOO_LONG when those agents have too many."""
     agent_ids = {one.counter.agent_id for one in inside if wanted.takes(one.counter)}
-    if sum(one.count for one in inside if one.counter.agent_id in agent_ids) > MAX_CANDIDATES:
-        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+    if sum(one.count for one in inside if one.counter.agent_id in agent_ids) > most:
+        raise _too_many(most)
     return list(agent_ids)
+
+
+def _too_many(most: int) -> ServiceError:
+    message = f"More than {most:,} operations would have to be looked at: narrow the period."
+    return ServiceError(ErrorCode.PERIOD_TOO_LONG, message)

@@ -10,7 +10,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.paging import page_of
 from chalicelib.domain.terminal import Terminal, resolve_group
 from chalicelib.errors import ErrorCode, Finding, invalid_references, missing
-from chalicelib.schemas.terminals import CreateTerminal, ListTerminals
+from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, check_shown
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.store import merchants, sequences, terminals, unique_names
@@ -63,6 +63,8 @@ def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
         branch_name=merchant.name,
         **body.record_fields(),
     )
+
+    check_shown(terminal, body)
 
     registered = unique_names.register_names(terminal, moves_mid=admitted.agent.is_system_user)
     terminals.create(terminal, Act("create", caller.agent_id, now), *registered)

@@ -34,7 +34,7 @@ from chalicelib.store import events, merchants, sequences
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.retries import retry_on_change
-from chalicelib.store.table import Key
+from chalicelib.store.table import Item, Key
 
 OWNER = "webhook"  # the owner of a sealed secret: KMS checks it
 
@@ -193,7 +193,7 @@ TOO_FAR = "The page is too far back: narrow the period."
 def list_events(
     body: ListEvents, caller: Caller, merchant_id: int, now: datetime, most: int = MAX_CANDIDATES
 ) -> list[tuple[Event, list[Delivery]]]:
-    """Return a page of the events of a period, newest first, each with its deliveries; look at `most` events."""
+    """Return a page of the events of a period, newest first, each with its deliveries; look at `most` of both."""
     merchant, _ = _managed(body, caller, merchant_id)
     today = business_day(now, merchant.gmt)
     period = period_of(body.period.first, body.period.last, today)
@@ -203,14 +203,17 @@ def list_events(
     page = list(islice(_matching(body, event_rules.spans(merchant_id, begin, end), most), first, first + PAGE_SIZE))
     existing = {one.id for one in webhooks_store.of_merchant(merchant_id)} if page else set()
 
-    return [(event, [delivery_rules.as_of_webhooks(one, existing) for one in found]) for event, found in page]
+    return [
+        (event, [delivery_rules.as_of_webhooks(one, existing) for one in deliveries_store.deliveries_in(items)])
+        for event, items in page
+    ]
 
 
-def _matching(body: ListEvents, spans: list[tuple[str, str, str]], most: int) -> Iterator[tuple[Event, list[Delivery]]]:
+def _matching(body: ListEvents, spans: list[tuple[str, str, str]], most: int) -> Iterator[tuple[Event, list[Item]]]:
     looked_at = 0
     for span in reversed(spans):
         for found in deliveries_store.between(*span, newest_first=True):
-            looked_at += 1
+            looked_at += 1 + len(found[1])
             if looked_at > most:
                 raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_FAR)
             if not body.types or found[0].kind in body.types:

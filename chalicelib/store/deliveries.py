@@ -3,7 +3,7 @@
 It is listed there in the queue of its webhook.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -26,20 +26,27 @@ def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | Non
     if second is None:
         return None
     span = rules.spans(client_id, second, second + SECOND)[0]
-    return next(((made, deliveries) for made, deliveries in between(*span) if made.id == event_id), None)
+    return next(((made, deliveries_in(items)) for made, items in between(*span) if made.id == event_id), None)
 
 
 def between(
     day: str, low: str = START, high: str = END, *, newest_first: bool = False
-) -> Iterator[tuple[Event, list[Delivery]]]:
-    """Yield the events between two places of a partition, oldest or newest first, each with its deliveries."""
+) -> Iterator[tuple[Event, list[table.Item]]]:
+    """Yield the events between two places of a partition, oldest or newest first, with the items of their deliveries.
+
+    Most are passed over, so `deliveries_in` reads the items of the others.
+    """
     items = table.items_of(table.Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
     for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
         found = list(group)
         made = list(table.readable(TABLE, (one for one in found if "kind" in one), partial(table.decode, Event)))
         if made:  # otherwise deliveries of an expired event
-            others = (one for one in found if "kind" not in one)
-            yield made[0], list(table.readable(TABLE, others, partial(table.decode, Delivery)))
+            yield made[0], [one for one in found if "kind" not in one]
+
+
+def deliveries_in(items: Iterable[table.Item]) -> list[Delivery]:
+    """Return the deliveries in these items."""
+    return list(table.readable(TABLE, items, partial(table.decode, Delivery)))
 
 
 def begin(new: Delivery) -> bool:

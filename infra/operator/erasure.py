@@ -276,8 +276,8 @@ def _erase_event(event: Event, now: datetime) -> None:
         mark = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
         write_one(update(mark, {"erased": True}, condition="attribute_exists(#kind)"))
     _begin_deliveries(event, now)
-    for _, deliveries in deliveries_store.between(event.day, event.place, f"{event.place}#{deliveries_store.END}"):
-        for delivery in deliveries:
+    for _, items in deliveries_store.between(event.day, event.place, f"{event.place}#{deliveries_store.END}"):
+        for delivery in deliveries_store.deliveries_in(items):
             key = Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place})
             retry_on_change(partial(_erase_answers, key))
 

@@ -185,9 +185,9 @@ def events_of(
     begin = min((one.created_at for one in found), default=now)
     end = max(now, *(one.deadline for one in found)) + AHEAD if found else now
     for span in spans(merchant.id, begin, end):
-        for event, deliveries in deliveries_store.between(*span):
+        for event, stored in deliveries_store.between(*span):
             if event.transaction_id in ids:
-                yield event, deliveries
+                yield event, deliveries_store.deliveries_in(stored)
 
 
 def drawers_of(merchant: Merchant, address: Address) -> list[Drawer]:

@@ -1,3 +1,5 @@
+import json
+import secrets
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -257,3 +259,26 @@ def test_a_picture_is_behind_an_address_that_expires(shop: Shop) -> None:
     assert agent["HasAvatar"] is True
     assert "X-Amz-Expires=900" in agent["AvatarUrl"]
     assert builders.image()["Data"] not in agent["AvatarUrl"]
+
+
+@pytest.mark.parametrize("character", ["\x01", '"', "🧾"])
+def test_the_largest_agent_is_answered_in_40_kb(shop: Shop, character: str) -> None:
+    urls = {"MobHomeURL": character * 512, "MobQRUrl": character * 512}
+    rights = [{"BranchID": shop.id, "Actions": [10**15 - 100 * row - one for one in range(100)]} for row in range(10)]
+    tid = shop.terminal(Name='"' * 256)["Name"]
+
+    shown = json.dumps(
+        shop.agent(
+            Name='"' * 256,
+            Email=f"{secrets.token_hex(32)}@{'a' * 60}.{'b' * 60}.{'c' * 58}.example",
+            TID=tid,
+            BranchesActions=rights,
+            MobileSettings=urls,
+            PrinterAndTaxSettings={"PrinterID": 2},
+        ),
+        ensure_ascii=False,
+    )
+
+    url_with_token = 2_200
+    assert len(shown.encode()) <= 40_000 - url_with_token
+    assert len(json.dumps(shown, ensure_ascii=False).encode()) <= 60_000 - url_with_token

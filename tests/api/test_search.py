@@ -6,12 +6,17 @@ from unicodedata import normalize
 
 import pytest
 
+from chalicelib.domain.history_entry import COUNT, entry_of
+from chalicelib.store import history
+from chalicelib.store.table import commit, update
 from tests.support.builders import PASSWORD, Shop, a_shop
 from tests.support.cards import a_card_body, chip_data
-from tests.support.http import OTHER_TILL, Reply, post
+from tests.support.http import OTHER_TILL, SYSTEM, Reply, post
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 HISTORY, DAYS = "/api/v1/payment/listHistoryEx", "/api/v1/payment/listByDaysEx"
+EXPORT = "/api/v1/report/export"
 SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))
 NUMBER = "5105105105105100"
 RECEIPT = {
@@ -175,3 +180,31 @@ def test_a_product_code_filters_exactly(till: Till) -> None:
     assert (counted["ItemCountTtl"], str(counted["AmountCvt"])) == (1, "12.30")
     by_id = till.shop.post(HISTORY, {"ListBasicModel": {"ID": codes["CAFE"]}, "ClientProductCode": "cafe"}, till.login)
     assert by_id.body["Transactions"] == []
+
+
+TEXTS = ("Search", "Invoice", "InvoiceOriginal", "RRN", "ClientProductCode")
+OTHERS = {"InputType": 10, "AcquirerCode": "CASH", "Operation": 1}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_is_sought_in_20_000_operations_at_most_by_whoever_asks(till: Till, text: str) -> None:
+    name = till.pay(a_body(Description="Two Coffees"))
+    account = {"AccountID": stored_transaction(name).agent.id}
+    sought = {text: "coffee"}
+
+    def answer(path: str, login: tuple[str, str], **model: Any) -> tuple[int, int]:
+        at_top = text == "ClientProductCode"
+        body = {**sought, "ListBasicModel": model} if at_top else {"ListBasicModel": {**sought, **model}}
+        return till.shop.post(path, body, login).error
+
+    by_day, _ = history.additions(till.shop.id, entry_of(stored_transaction(name)))
+    [count] = (one for one in by_day.numbers if one.startswith(COUNT))
+    commit(update(by_day.key, add={count: 20_000 - 2}))
+    assert answer(HISTORY, till.login) == (200, 0)
+
+    commit(update(by_day.key, add={count: 1}))
+
+    answers = [answer(path, till.login) for path in (HISTORY, DAYS, EXPORT)]
+    answers += [answer(HISTORY, till.login, **OTHERS), answer(HISTORY, till.shop.owner)]
+    answers += [answer(HISTORY, login, **account, **OTHERS) for login in (till.shop.owner, SYSTEM)]
+    assert set(answers) == {(400, 404)}

@@ -1,8 +1,10 @@
+import json
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from chalicelib import exact_json
 from chalicelib.store import audit, terminals
 from chalicelib.store.table import commit, put_new
 from tests.support import builders, http
@@ -226,3 +228,28 @@ def test_terminals_are_listed_newest_first_and_found_by_text_and_state(shop: Sho
     page = shop.post(f"{shop.path}/terminal/list", {"Page": 2}).body
     assert page["Terminals"] == [first]
     assert page["TerminalsCounters"] == {"Pagesize": 100, "ItemCountPage": 1, "ItemCountTtl": 101, "PageCount": 2}
+
+
+LONG = ("Branch", "City", "Region", "Owner", "ZIP", "TimeOffset", "ContactlessCapable", "SelfService", "Class", "Type")
+
+
+@pytest.mark.parametrize("character", ["x", "\x01", '"', "🧾"])
+def test_a_terminal_is_answered_in_40_kb_or_refused(shop: Shop, character: str) -> None:
+    long = {
+        **dict.fromkeys(LONG, character * 512),
+        "Description": character * 1024,
+        "Location": '"' * 512,
+        "Sbp": {"a": "日" * 2600},
+    }
+    each = [shop.post(CREATE, terminal_body(shop.id, **{name: value})) for name, value in long.items()]
+    together = shop.post(CREATE, terminal_body(shop.id, **long))
+
+    assert {reply.error for reply in each} == {(200, 0)}
+    if character == "\x01":
+        assert (together.error, together.findings) == ((400, 202), [("Sbp", 4)])
+    else:
+        shown = exact_json.text(together.body["Terminal"])
+        assert len(shown.encode()) <= 40_000
+        assert len(json.dumps(shown, ensure_ascii=False).encode()) <= 60_000
+    listed = shop.post(f"{shop.path}/terminal/list", {}).body
+    assert len(listed["Terminals"]) == len(long) + (character != "\x01")

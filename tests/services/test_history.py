@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
+from typing import Any
 
 import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
-from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
-from chalicelib.domain.history_page import MAX_CANDIDATES
+from chalicelib.domain.history_page import MAX_CANDIDATES, MAX_OF_ALL_KINDS
 from chalicelib.domain.paging import Page
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase, ReceiptAddresses
@@ -326,14 +327,32 @@ def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str) -> N
         books.record(paid(books, books.agents[2], NOW - timedelta(days=number), acquirer="RARE")) for number in (0, 1)
     ]
     by_day, _ = history.additions(books.merchant.id, entry_of(books.kept[0]))
-    commit(update(by_day.key, add={"n09": MAX_CANDIDATES - 30}))
+    commit(update(by_day.key, add={"n09": MAX_OF_ALL_KINDS - 30}))
 
     assert ids(books.ask(NOW, {"AcquirerCode": "RARE"}).transactions) == ids(rare)
-    assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == MAX_CANDIDATES
+    assert books.ask(NOW, {"AcquirerCode": "CASH"}).total == MAX_OF_ALL_KINDS
     commit(update(by_day.key, add={"n09": 1}))
     with pytest.raises(ServiceError) as refused:
         books.ask(NOW, {"AcquirerCode": "CASH"})
     assert refusal(refused) is ErrorCode.PERIOD_TOO_LONG
+
+
+def test_a_page_of_a_busy_hour_reads_no_entry_after_the_page(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del engine
+    books = a_merchant_with_agents(count=1)
+    write_in_bulk([paid(books, books.agents[0], NOW - timedelta(seconds=number)) for number in range(300)])
+    read, between = list[str](), history_lists.between
+
+    def noted(*arguments: Any, **options: Any) -> Iterator[HistoryEntry]:
+        for entry in between(*arguments, **options):
+            read.append(entry.id)
+            yield entry
+
+    monkeypatch.setattr(history_lists, "between", noted)
+    for model in ({}, {"Sort": "Date asc"}, {"AcquirerCode": "CASH"}):
+        read.clear()
+        page = books.ask(NOW, model)
+        assert (page.total, read) == (300, ids(page.transactions))
 
 
 def test_a_total_that_counts_too_much_shows_what_there_is(exact_engine: str) -> None:
