@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
 from typing import Any
+from unicodedata import normalize, numeric
 
 from chalicelib.domain.card import PAN_DIGITS, brand_of, has_check_digit
 from chalicelib.domain.secret import masked_number
@@ -21,13 +22,19 @@ LENGTH_OF_LENGTH = "(?:81|8200|830000|84000000)?"
 IN_NUMBER = re.compile(f"5A{LENGTH_OF_LENGTH}0([6-9A])")
 IN_TRACK2 = re.compile(f"57{LENGTH_OF_LENGTH}[01][0-9A-F]([0-9]{{12,19}})D")
 SHORTEST = 12  # card number, in digits
-DIGITS_IN_GROUPS = re.compile(r"\d(?:\D{0,3}\d){11,}")  # digits of any script
+# Characters with digits: of any script, raised, lowered, circled, in brackets. Some have two.
+DIGIT = r"\d²³¹¼-¾፩-፱᧚⁰-₉⅐-⅟↉①-⒛⓪⓵-⓿❶-➓㉑-㊿㋀-㋋㍘-㏾𐩀-𐩃𐹠-𐹨𑁒-𑁚🄀-🄊"
+MARKUP = re.compile(r"</?[A-Za-z!][^<>]{0,100}>|&#?[0-9A-Za-z]{1,10};")  # a tag or an entity
+# Between two digits stand up to eight characters that are no letters or digits, up to three of any kind, or markup.
+BETWEEN = rf"(?>(?:[^\w{DIGIT}]|_){{0,8}}+(?=[{DIGIT}])|[^{DIGIT}]{{0,3}}+(?=[{DIGIT}]))"
+DIGITS_IN_GROUPS = re.compile(rf"[{DIGIT}](?:{BETWEEN}[{DIGIT}]){{5,}}+")
+DIGITS_IN_MARKUP = re.compile(rf"[{DIGIT}](?:(?>(?:{MARKUP.pattern}|[^\w{DIGIT}]|_){{0,8}}+)[{DIGIT}]){{5,}}+")
 MAX_DIGITS = 40  # longer numbers keep their exponent when they are searched
 
 
 def numbers_in(text: str) -> list[str]:
     """Return the card numbers in a card number or a reader's data, even if the data is unreadable as a whole."""
-    joined = BLANKS.sub("", text).upper()
+    joined = BLANKS.sub("", normalize("NFKC", text)).upper()
     found = {*ALONE.findall(joined), *IN_TRACK2.findall(joined)}
     for tag in IN_NUMBER.finditer(joined):
         digits = joined[tag.end() : tag.end() + 2 * int(tag[1], 16)].rstrip("F")
@@ -63,8 +70,7 @@ Mask = Callable[[str], str]
 def mask_of(numbers: Collection[str]) -> Mask:
     """Return a function that masks these card numbers in a text, and the rest of their tracks.
 
-    It changes no other number. Up to three characters may stand between two digits. Its time is linear in the length of
-    the text, for any number of card numbers.
+    It changes no other number. Its time is linear in the length of the text, for any number of card numbers.
     """
     known = frozenset(numbers)
     starts = {number[:SHORTEST] for number in numbers}
@@ -77,26 +83,46 @@ def mask_of(numbers: Collection[str]) -> Mask:
         return next((candidate for candidate in candidates if candidate in known), None)
 
     def mask(text: str) -> str:
-        masked = DIGITS_IN_GROUPS.sub(lambda run: _masked_run(run[0], number_at), text)
+        masked = DIGITS_IN_GROUPS.sub(lambda run: _masked_run(run[0], run[0], number_at), text)
+        if "<" in masked or "&" in masked:
+            masked = DIGITS_IN_MARKUP.sub(lambda run: _masked_run(run[0], _blanked(run[0]), number_at), masked)
         return text if masked == text else REST_IN_REQUEST.sub(r"\1******", masked)
 
     return mask
 
 
-def _masked_run(run: str, number_at: Callable[[str, int], str | None]) -> str:
-    """Return digits in groups with each card number masked. `number_at` returns the card number at a digit."""
-    places = [place for place, character in enumerate(run) if character.isdecimal()]
-    digits = "".join(str(int(run[place])) for place in places)
+def _blanked(text: str) -> str:
+    return MARKUP.sub(lambda markup: " " * len(markup[0]), text)
+
+
+def _masked_run(run: str, read: str, number_at: Callable[[str, int], str | None]) -> str:
+    """Return digits in groups with each card number masked, and the tags in it after it.
+
+    `read` is the run as its digits are read: without markup. `number_at` returns the card number at a digit.
+    """
+    found_digits = [(place, digit) for place, character in enumerate(read) for digit in _digits_of(character)]
+    digits = "".join(digit for _, digit in found_digits)
     written, shown, at = [], 0, 0  # `shown`: the length of the run's written part
     while at <= len(digits) - SHORTEST:
         found = number_at(digits, at)
         if found is None:
             at += 1
             continue
-        written += [run[shown : places[at]], masked_number(found[:6], found[-4:])]
+        begin = found_digits[at][0]
         at += len(found)
-        shown = places[at - 1] + 1
+        end = found_digits[at - 1][0] + 1
+        tags = (tag for tag in MARKUP.findall(run[begin:end]) if run is not read and tag[0] == "<")
+        written += [run[shown:begin], masked_number(found[:6], found[-4:]), *tags]
+        shown = end
     return "".join(written) + run[shown:]
+
+
+def _digits_of(character: str) -> str:
+    """Return the digits that a character stands for."""
+    if character.isascii():
+        return character if character.isdecimal() else ""
+    digits = "".join(str(int(one)) for one in normalize("NFKC", character) if one.isdecimal())
+    return digits or (f"{numeric(character):.0f}" if numeric(character, -1) >= 0 else "")
 
 
 def mask_value(value: Any, mask: Mask) -> Any:

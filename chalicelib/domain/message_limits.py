@@ -10,6 +10,7 @@ PER_AGENT = 500  # messages that an agent causes
 WELCOMES_PER_MERCHANT = 20
 WEBHOOK_TESTS_PER_MERCHANT = 60
 RESENT_EVENTS_PER_MERCHANT = 200
+GOOGLE = ("gmail.com", "googlemail.com")
 DAY = timedelta(days=1)
 
 
@@ -22,9 +23,15 @@ class Limit:
 
 
 def counted_address(address: str) -> str:
-    """Return the address that counts: in lower case, an e-mail address without its tag (ann+1@home.example)."""
+    """Return the address that counts: in lower case, an e-mail address without its tag (ann+1@home.example).
+
+    Google ignores dots in the names of its mailboxes, and both of its domains have the same ones.
+    """
     name, at, domain = address.lower().rpartition("@")
-    return f"{name.partition('+')[0] or name}{at}{domain}"
+    name = name.partition("+")[0] or name
+    if domain in GOOGLE:
+        name, domain = name.replace(".", "") or name, GOOGLE[0]
+    return f"{name}{at}{domain}"
 
 
 def of_address(digest: str) -> Limit:
@@ -70,7 +77,7 @@ def ends_at(day: date) -> datetime:
 def admitted(addresses: Mapping[str, Limit], shared: Sequence[Limit], counted: Mapping[Limit, int]) -> tuple[str, ...]:
     """Return the addresses that may get a message: the first ones that their own and the shared limits allow.
 
-    Addresses that differ in a tag have one limit.
+    Addresses of one mailbox have one limit.
     """
     numbers, free = Counter(counted), []
     for address, own in addresses.items():

@@ -87,8 +87,11 @@ PLAIN_LENGTH, OTHER_LENGTH = 160, 2 * 67
 SHORTEST_NAME = 10  # the merchant's name keeps at least so many letters
 
 
-def as_sms(transaction: Transaction, *, is_copy: bool = False) -> str:
-    """Return the receipt in one SMS, or two if its letters require it. The merchant's name is shortened first."""
+def as_sms(transaction: Transaction, *, stage: str | None = None, is_copy: bool = False) -> str:
+    """Return the receipt in one SMS, or two if its letters require it. The merchant's name is shortened first.
+
+    A merchant chooses its own name, also the name of somebody's bank. So a message begins with the `stage` that sends.
+    """
     words = words_of(transaction.receipt.language)
     last4 = transaction.card.last4 if transaction.card else None
     facts = words["sms"].format(
@@ -98,7 +101,7 @@ def as_sms(transaction: Transaction, *, is_copy: bool = False) -> str:
         time=time_of(transaction, words),
         number=one_line(transaction.invoice),
     )
-    heading = f"{words['copy']}: " if is_copy else ""
+    heading = "".join(f"{word}: " for word in (stage, words["copy"] if is_copy else None) if word)
     name = one_line(transaction.merchant.name)
     while not _fits(heading + name + facts):
         if len(name) > SHORTEST_NAME:

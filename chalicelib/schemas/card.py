@@ -105,6 +105,7 @@ def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: maskin
     value = exact_json.read(text)
     hidden = masking.mask_value(value, mask)
     kept = text if hidden == value else exact_json.text(hidden)
+    kept = kept if mask(kept) == kept else exact_json.text(mask(kept))  # a number that several values hold
     return masked | {"BasicTran": masked["BasicTran"] | {JSON_TEXT: kept}}
 
 

@@ -109,7 +109,7 @@ def _with_text(entry: Outbox) -> Outbox:
         transaction = replace(transaction, receipt=replace(transaction.receipt, language=entry.language))
     try:
         if entry.channel == SMS:
-            return replace(entry, text=as_sms(transaction, is_copy=bool(entry.is_copy)))
+            return replace(entry, text=as_sms(transaction, stage=settings().sms_sender, is_copy=bool(entry.is_copy)))
         receipt = receipt_of(transaction, is_copy=bool(entry.is_copy))
         return replace(
             entry,

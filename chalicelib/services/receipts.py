@@ -19,6 +19,7 @@ from chalicelib.schemas.receipts import ReceiptView, SendReceipt
 from chalicelib.services.caller_check import admit_to_transaction
 from chalicelib.services.message_limits import within_limits
 from chalicelib.services.pictures import signed_url
+from chalicelib.settings import settings
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Write, read
 
@@ -45,7 +46,7 @@ def get(transaction_id: str, caller: Caller, now: datetime, lang: str | None = N
         subject=receipt.subject,
         html=as_html(receipt, signed_url(receipt.logo_key)),
         text=as_text(receipt),
-        short_text=as_sms(transaction, is_copy=is_copy),
+        short_text=as_sms(transaction, stage=settings().sms_sender, is_copy=is_copy),
     )
 
 

@@ -88,6 +88,27 @@ def test_the_number_of_a_card_that_is_not_read_is_masked(stage: str, data: dict[
     assert written not in json.dumps(encode(stored))
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "".join("⓪①②③④⑤⑥⑦⑧⑨"[int(digit)] for digit in STEADY),
+        "  ".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in STEADY),
+        "<b>".join(STEADY[at : at + 4] for at in range(0, 16, 4)),
+        "&nbsp;".join(STEADY[at : at + 4] for at in range(0, 16, 4)),
+        " . - . -".join(STEADY[at : at + 4] for at in range(0, 16, 4)),
+    ],
+)
+def test_the_number_is_masked_in_any_spelling(stage: str, written: str) -> None:
+    body = a_body()
+    body["BasicTran"]["Description"] = f"card {written}."
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.error == (200, 0), reply.text
+    shown = reply.body["Transaction"]["Description"]
+    assert shown.replace("<b>", "") == f"card {MASKED}."
+    assert written not in json.dumps(encode(stored_transaction(reply.body["TransactionID"])), ensure_ascii=False)
+
+
 def test_a_request_with_its_number_in_a_text_keeps_the_addresses_of_its_receipt(stage: str) -> None:
     body = {**a_body(), "Receipt": {"Email": "ann@home.example", "Phone": ""}}
     paid = post(stage, SUBMIT, body).body["TransactionID"]
@@ -126,6 +147,7 @@ def test_the_number_of_a_refused_request_is_not_answered(stage: str) -> None:
         (f'{{"card":{STEADY},"order":9876543210987654}}', f'{{"card":"{MASKED}","order":9876543210987654}}'),
         (f'["{STEADY[:4]}\\u0020{STEADY[4:8]}\\u00a0{STEADY[8:]}", 1.50]', f'["{MASKED}",1.50]'),
         ('{"a":  1.50}', '{"a":  1.50}'),
+        (f"[{STEADY[:4]},{STEADY[4:8]},{STEADY[8:]}]", f'"[{MASKED}]"'),
     ],
 )
 def test_json_in_a_text_remains_json_and_as_it_was_without_a_number(stage: str, sent: str, kept: str) -> None:

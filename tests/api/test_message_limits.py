@@ -251,6 +251,18 @@ def test_a_repeated_attempt_at_a_message_counts_once(stage: str) -> None:
     assert len(mails(to)) == 10
 
 
+def test_the_spellings_of_a_mailbox_of_google_are_one(stage: str) -> None:
+    name = secrets.token_hex(8)
+    spellings = [f"{name[:at]}.{name[at:]}@gmail.com" for at in range(1, 8)]
+    spellings += [f"{'.'.join(name)}+tag@GMail.com", f"{name}@googlemail.com", f"{name[:3]}.{name[3:]}@googlemail.com"]
+    replies = [pay(stage, {"Email": one}) for one in spellings]
+    beyond = [pay(stage, {"Email": f"{name}@{domain}"}) for domain in ("gmail.com", "googlemail.com")]
+    elsewhere = [pay(stage, {"Email": f"{one}@home.example"}) for one in (name, f"{name[:3]}.{name[3:]}")]
+
+    assert [warnings(one) for one in replies + elsewhere] == [[]] * 12
+    assert [warnings(one) for one in beyond] == [warned("Receipt.Email")] * 2
+
+
 def test_addresses_that_differ_in_a_tag_are_one(stage: str) -> None:
     name = an_email()
     tagged = [name.replace("@", f"+{number}@") for number in range(12)]

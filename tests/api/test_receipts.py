@@ -306,3 +306,14 @@ def test_a_receipt_costs_seven_units_whoever_gets_it(stage_on_dynamodb_local: st
 
     # Kept in the payment's transaction: the item 2, its place in the index 2. Claimed: the item 1. Sent: both 1.
     assert [units for table, units in charged if table == "outbox"] == [4, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["Standard Bank", "Payments", "X" * 256])
+def test_an_sms_begins_with_the_stage_whatever_a_merchant_is_called(stage: str, name: str) -> None:
+    shop, number = a_shop(stage, Name=name), a_number()
+    agent = shop.agent(TerminalID=shop.terminal(Currency="710")["ID"], SecretKey=KEY)
+
+    paid = pay(stage, {"Phone": number}, login=(agent["Email"], KEY))
+
+    assert paid.error == (200, 0)
+    assert messages(number)[0].body.startswith(f"Payments: {name[:60]}")

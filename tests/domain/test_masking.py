@@ -59,11 +59,50 @@ def test_a_known_number_is_masked_with_anything_short_between_its_digits(between
     assert mask_of((PAN,))(f"no {between.join(PAN)} x") == "no 411111******1111 x"
 
 
-@pytest.mark.parametrize("zero", ["\uff10", "\u0660"])
-def test_a_known_number_is_masked_in_the_digits_of_every_script(zero: str) -> None:
-    written = "".join(chr(ord(zero) + int(digit)) for digit in PAN)
+FORMS = {
+    "full width": "".join(map(chr, range(0xFF10, 0xFF1A))),
+    "arabic": "".join(map(chr, range(0x660, 0x66A))),
+    "superscript": "⁰¹²³⁴⁵⁶⁷⁸⁹",
+    "subscript": "₀₁₂₃₄₅₆₇₈₉",
+    "circled": "⓪①②③④⑤⑥⑦⑧⑨",
+    "double circled": "0⓵⓶⓷⓸⓹⓺⓻⓼⓽",
+    "black": "⓿❶❷❸❹❺❻❼❽❾",
+    "with a full stop": "🄀⒈⒉⒊⒋⒌⒍⒎⒏⒐",
+    "in brackets": "0⑴⑵⑶⑷⑸⑹⑺⑻⑼",
+    "mathematical": "".join(map(chr, range(0x1D7D8, 0x1D7E2))),
+}
 
-    assert mask_of((PAN,))(written) == "411111******1111"
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("between", ["", " - "])
+def test_a_known_number_is_masked_in_every_form_of_its_digits(form: str, between: str) -> None:
+    written = between.join(FORMS[form][int(digit)] for digit in PAN)
+
+    assert mask_of((PAN,))(f"no {written} x") == "no 411111******1111 x"
+    assert mask_of((PAN,))(f"no ㊶⑪⑪⑪{PAN[8:]} x") == "no 411111******1111 x"
+    assert numbers_in(FORMS["full width"][4] + PAN[1:]) == [PAN]
+
+
+TAG = '<span class="x1">'
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (f"{PAN[:4]}--------{PAN[4:]}", "411111******1111"),
+        (f"{PAN[:4]}, : ; /_{PAN[4:]}", "411111******1111"),
+        (f"{PAN[:4]}---------{PAN[4:]}", f"{PAN[:4]}---------{PAN[4:]}"),
+        (f"{PAN[:4]}&nbsp;{PAN[4:8]}&#160;{PAN[8:12]} &#xA0; {PAN[12:]}", "411111******1111"),
+        (f"{PAN[:4]}{TAG}{PAN[4:8]}</span>{PAN[8:]}", f"411111******1111{TAG}</span>"),
+        (f"<b>{PAN[:4]}</b> {PAN[4:8]}<br/>\n{PAN[8:]}.", "<b>411111******1111</b><br/>."),
+        (f"{PAN[:4]}<!-- 12 -->{PAN[4:]}", "411111******1111<!-- 12 -->"),
+        (f'1 <td title="{PAN}"> 2', '1 <td title="411111******1111"> 2'),
+        (f"<{PAN}>, 1<b{PAN}>1", "<411111******1111>, 1<b411111******1111>1"),
+        (f"{PAN[:4]}<{PAN[4:8]}>{PAN[8:]}", "411111******1111"),
+    ],
+)
+def test_a_known_number_is_masked_with_signs_tags_and_entities_between_its_groups(text: str, masked: str) -> None:
+    assert mask_of((PAN,))(text) == masked
 
 
 @pytest.mark.parametrize(

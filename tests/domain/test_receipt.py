@@ -538,8 +538,10 @@ def test_the_short_message_says_who_how_much_and_how() -> None:
 @example(name="[€]" * 50, invoice="1", amount=1230)  # each of these letters counts twice
 @example(name="x" * 256, invoice="1" * 512, amount=1230)  # the name keeps ten letters, and the number is cut
 def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, invoice: str, amount: int) -> None:
-    text = as_sms(a_card_payment(amount_minor=amount, invoice=invoice, merchant=replace(MERCHANT, name=name)))
+    payment = a_card_payment(amount_minor=amount, invoice=invoice, merchant=replace(MERCHANT, name=name))
+    text = as_sms(payment, stage="Payments-ZA", is_copy=True)
 
+    assert text.startswith("Payments-ZA: Copy: ")
     if PLAIN.issuperset(text):
         assert len(text) + len(re.findall(r"[\^{}\\\[~\]|€]", text)) <= 160
     else:
@@ -550,7 +552,7 @@ def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, inv
 @pytest.mark.parametrize("input_type", InputType)
 def test_the_words_of_a_short_message_need_no_second_one(language: str, input_type: InputType) -> None:
     for payment in (a_payment(), a_reversal(original_mode=1), a_reversal()):
-        text = as_sms(altered(payment, input_type=input_type, language=language))
+        text = as_sms(altered(payment, input_type=input_type, language=language), stage="Payments-ZA")
 
         assert PLAIN.issuperset(text)
         assert text.endswith(payment.invoice)

@@ -148,7 +148,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     assert sent.source == '"Bean & Leaf by payments.example" <receipts@payments.example>'
     assert sent.body.startswith("<!doctype html>")
     assert sale.merchant
-    assert messages(NUMBER)[-1].body == as_sms(sale)
+    assert messages(NUMBER)[-1].body == as_sms(sale, stage="Payments")
     assert [now_kept(entry).sent_at for entry in entries] == [now, now]
 
 
