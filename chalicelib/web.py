@@ -60,12 +60,12 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HSTS = {"Strict-Transport-Security": f"max-age={180 * 24 * 3600}"}  # browsers use only HTTPS for so many seconds
+# Of every answer: browsers use only HTTPS for so many seconds, and take an answer for nothing but what it says.
+SAFETY = {"Strict-Transport-Security": f"max-age={180 * 24 * 3600}", "X-Content-Type-Options": "nosniff"}
 HEADERS = {
-    **HSTS,
+    **SAFETY,
     "Referrer-Policy": "no-referrer",
     "Vary": "Accept-Encoding",  # the gateway compresses it if the client accepts that, and caches store both
-    "X-Content-Type-Options": "nosniff",
 }
 FOR_A_YEAR = "max-age=31536000, immutable"  # for files whose name changes with their content
 
@@ -91,7 +91,7 @@ class Moved(Document):
 
 KILOBYTE, MEGABYTE = 1024, 1024 * 1024
 PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credential
-JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **HSTS}
+JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **SAFETY}
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
 LOCAL_HINT = {"hint": "The local stage lacks its AWS or its tables: see `make run`, and in a test create_resources."}
@@ -422,5 +422,6 @@ def _enveloped(response: Response, request: Request) -> Enveloped:
     refused = refuse(ServiceError(error, message))
     if methods := str(response.headers.get("Allow", "")):  # written as the gateway writes its 404
         refused.body = json.dumps(envelope(error.code, error.message))
-        refused.headers = {"Content-Type": "application/json", "Allow": ", ".join(sorted(methods.split(", ")))}
+        allowed = ", ".join(sorted(methods.split(", ")))
+        refused.headers = {"Content-Type": "application/json", "Allow": allowed, **SAFETY}
     return refused

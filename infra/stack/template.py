@@ -5,7 +5,7 @@ from typing import Any
 
 from chalice.app import Chalice, DynamoDBEventConfig
 
-from chalicelib.web import EXPOSED_HEADERS, HSTS
+from chalicelib.web import EXPOSED_HEADERS, SAFETY
 from infra.stack import limits, logs, operator_role, resources, streams
 from infra.stack.alarms import monitoring_resources
 from infra.stack.runtime import RUNTIME
@@ -115,11 +115,11 @@ def _authorizers_of_requests(app: Chalice) -> Template:
 
 
 def gateway_responses() -> Template:
-    """Return the answers of API Gateway itself: only for HTTPS, and readable for pages of the allowed origins."""
+    """Return API Gateway's own answers, with the headers of every answer, readable for pages of allowed origins."""
     responses = copy.deepcopy(resources.gateway_responses())
     for response in responses.values():
         headers = response.setdefault("ResponseParameters", {}).setdefault("Headers", {})
-        headers |= {name: f"'{value}'" for name, value in HSTS.items()}
+        headers |= {name: f"'{value}'" for name, value in SAFETY.items()}
         headers |= {name: _if_any_origin(value) for name, value in _readable_by_pages("'").items()}
     return responses
 
@@ -128,7 +128,7 @@ def _readable_web_acl(web_acl: Template) -> Template:
     """Return the web ACL of `cloud.json`, whose refusals are readable for pages of the allowed origins."""
     (rule,) = web_acl["WebACL"]["Properties"]["Rules"]
     readable = [_if_any_origin({"Name": name, "Value": value}) for name, value in _readable_by_pages().items()]
-    readable += [{"Name": name, "Value": value} for name, value in HSTS.items()]
+    readable += [{"Name": name, "Value": value} for name, value in SAFETY.items()]
     rule["Action"]["Block"]["CustomResponse"]["ResponseHeaders"] += readable
     return web_acl
 

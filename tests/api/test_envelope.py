@@ -136,9 +136,27 @@ def test_no_body_is_an_empty_object_where_no_field_is_required(stage: str, path:
     assert reply.error == ((404, 570) if "delete" in path else (200, 0))
 
 
-@pytest.mark.parametrize("path", ["/app", "/till", "/docs", "/api/v1/health", "/api/v1/user/me", "/nothing"])
-def test_browsers_are_told_to_use_https_alone_for_180_days(stage: str, path: str) -> None:
-    assert call(stage, "GET", path, None, None).headers["Strict-Transport-Security"] == "max-age=15552000"
+@pytest.mark.parametrize(
+    ("method", "path", "login", "status"),
+    [
+        *(("GET", path, None, 200) for path in ("/app", "/till", "/docs", "/api/v1/openapi.json", "/api/v1/health")),
+        ("GET", "/api/v1/user/me", OWNER, 200),
+        ("GET", "/api/v1/user/me", None, 401),
+        ("GET", "/api/v1/user/me", ("nobody@demo.example", "a wrong password"), 401),
+        ("GET", "/nothing", None, 404),
+        ("GET", "/api/v1/payment/x", OWNER, 404),
+        ("DELETE", "/api/v1/health", None, 405),
+        ("POST", SUBMIT, OWNER, 400),
+    ],
+)
+def test_every_answer_is_for_https_alone_and_nothing_but_what_it_says(
+    stage: str, method: str, path: str, login: tuple[str, str] | None, status: int
+) -> None:
+    reply = call(stage, method, path, "{" if method == "POST" else None, login)
+
+    assert reply.status == status
+    assert reply.headers["Strict-Transport-Security"] == "max-age=15552000"
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_a_body_over_the_limit_is_413(stage: str) -> None:

@@ -1,5 +1,6 @@
 """The export of a history over HTTP: who gets which rows, and what the file is."""
 
+import logging
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,7 +12,7 @@ from chalicelib.settings import settings
 from tests.support.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.cards import STEADY, a_card_body
 from tests.support.export_files import key_of, object_of, rows_of
-from tests.support.http import SYSTEM, Reply, post
+from tests.support.http import SYSTEM, Reply, get, post
 from tests.support.transactions import a_body
 
 EXPORT, SUBMIT = "/api/v1/report/export", "/api/v1/payment/submit"
@@ -147,3 +148,20 @@ def test_nothing_is_an_empty_file_with_its_columns(shop: Shop) -> None:
 
     assert rows_of(url) == []
     assert object_of(url)["Body"].startswith(b"\xef\xbb\xbfDate,")
+
+
+def test_no_log_shows_a_signed_address_or_a_query_at_any_level(
+    shop: Shop, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    url = shop.export(shop.owner).body["Url"]
+    [signature] = parse_qs(urlsplit(url).query)["X-Amz-Signature"]
+    query = "X-Amz-Signature=of-an-address&token=of-a-login"
+    for path in ("user/me", "payment/nothing", f"payment/statusPublic/{query}", f"nothing/{query}"):
+        get(shop.stage, f"/api/v1/{path}?GMT=0&{query}", login_of(shop.owner))
+    post(shop.stage, EXPORT, {url: {"Amount": 1}, "amount": {url: 1}}, login_of(shop.owner))
+
+    printed = capfd.readouterr()
+    logged = printed.out + printed.err + caplog.text
+    assert "/api/v1/report/export" in logged
+    assert [secret for secret in (signature, "of-an-address", "of-a-login", "X-Amz") if secret in logged] == []

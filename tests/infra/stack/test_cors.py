@@ -27,7 +27,7 @@ def test_without_origins_the_api_says_nothing_of_them(sam: dict[str, Any]) -> No
 
     assert headers_of_refusals(sam, "") == {
         kind: response.get("ResponseParameters", {}).get("Headers", {})
-        | {"Strict-Transport-Security": "'max-age=15552000'"}
+        | {"Strict-Transport-Security": "'max-age=15552000'", "X-Content-Type-Options": "'nosniff'"}
         for kind, response in defined.items()
     }
     assert CORS not in str(api(sam, ""))

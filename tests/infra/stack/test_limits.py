@@ -139,7 +139,8 @@ def test_an_address_over_its_limit_gets_the_answer_of_a_throttled_request(sam: d
     throttled = resources.gateway_responses()["THROTTLED"]
     assert str(answer["ResponseCode"]) == throttled["StatusCode"]
     assert json.loads(body["Content"]) == json.loads(throttled["ResponseTemplates"]["application/json"])
-    assert {header["Name"] for header in answer["ResponseHeaders"]} == {"Retry-After", "Strict-Transport-Security"}
+    of_every_answer = {"Strict-Transport-Security", "X-Content-Type-Options"}
+    assert {header["Name"] for header in answer["ResponseHeaders"]} == {"Retry-After", *of_every_answer}
 
 
 def test_a_page_of_an_allowed_origin_can_read_that_its_address_is_over_the_limit(sam: dict[str, Any]) -> None:
