@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
+from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 
@@ -63,6 +64,10 @@ class Event:
     original_id: str | None = None
     phase: Phase | None = None
     pos_id: int | None = None
+    input_type: int | None = None
+    amount: str | None = None  # decimal, in the currency's digits
+    currency: str | None = None  # alpha-3
+    ext_id: str | None = None
     webhook_id: int | None = None  # the only receiver of a ping
     erased: bool | None = None  # the payer's data was erased: no answer to this event is stored any longer
     due_at: datetime | None = None  # None: it is begun
@@ -93,6 +98,10 @@ def event_of(transaction: Transaction, at: datetime) -> Event | None:
         original_id=transaction.original.id,
         phase=transaction.phase,
         pos_id=transaction.agent.id,
+        input_type=int(transaction.input_type),
+        amount=str(from_minor(transaction.amount_minor, transaction.currency)),
+        currency=transaction.currency.code,
+        ext_id=transaction.particulars.ext_id,
         erased=transaction.erasure is not None or None,
         due_at=at + STREAMS_TURN,
     )

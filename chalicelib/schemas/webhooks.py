@@ -1,12 +1,13 @@
 """The requests about webhooks and events, their views, and the body that a webhook receives."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
+from chalicelib import exact_json
 from chalicelib.domain import url_guard, webhooks
 from chalicelib.domain.answer_size import shortened
 from chalicelib.domain.business_days import text_of, zone_of
@@ -227,10 +228,14 @@ def body_of(event: Event) -> bytes:
         "Substate": substate,
         "ClientID": event.client_id,
         "PosID": event.pos_id,
+        "InputType": event.input_type,
+        "Amount": None if event.amount is None else Decimal(event.amount),
+        "CurrencyID": event.currency,
+        "ExtID": event.ext_id,
     }
     data = {"ClientID": event.client_id} if event.kind == PING else of_transaction
     body = {"type": event.kind, "timestamp": instant_text(event.at), "data": data}
-    return json.dumps(body, separators=(",", ":")).encode()
+    return exact_json.text(body).encode()
 
 
 def instant_text(at: datetime) -> str:

@@ -244,8 +244,9 @@ def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: dat
     found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
     for message in payer_records.messages_of(merchant, ids):
         retry_on_change(partial(_erase_message, outbox.key(message.id), now))
+    ext_ids = {record.id: record.particulars.ext_id for record in found}
     for event, _ in payer_records.events_of(merchant, found, now):
-        _erase_event(event, now)
+        _erase_event(event, ext_ids[event.transaction_id or ""], now)
     for card in payer_records.cards_of(found):
         if changes := changes_of(card, card_without_payer(card, address)):
             write_one(update(linked_cards.key(card.id), changes))
@@ -270,11 +271,16 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
     write_one(_change(key, item, changes, ("due_at", "due_lane") if entry.due_at else ()))
 
 
-def _erase_event(event: Event, now: datetime) -> None:
-    """Erase the answers of receivers about an event. The mark comes first, so that no later attempt stores another."""
+def _erase_event(event: Event, ext_id: str | None, now: datetime) -> None:
+    """Erase the answers of receivers about an event, and give it the ExtID that its transaction has now.
+
+    The mark comes first, so that no later attempt stores another answer.
+    """
     with suppress(AlreadyExistsError):  # it has expired
         mark = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
-        write_one(update(mark, {"erased": True}, condition="attribute_exists(#kind)"))
+        write_one(
+            update(mark, {"erased": True} | ({"ext_id": ext_id} if ext_id else {}), condition="attribute_exists(#kind)")
+        )
     _begin_deliveries(event, now)
     for _, items in deliveries_store.between(event.day, event.place, f"{event.place}#{deliveries_store.END}"):
         for delivery in deliveries_store.deliveries_in(items):

@@ -139,8 +139,7 @@ def _places(merchant: Merchant, address: Address, found: list[Family], now: date
     for message in payer_records.messages_of(merchant, (one.id for one in records)):
         if set(message.to) != {ERASED}:
             yield f"{outbox.TABLE}  {message.id}  to"
-    for event, delivery in _answered(merchant, records, now):
-        yield f"{events.TABLE}  {event.day} {delivery.place}  made"
+    yield from _places_of_events(merchant, records, addresses, now)
     for card in payer_records.cards_of(records):
         if changes := changes_of(card, card_without_payer(card, address)):
             yield f"{linked_cards.TABLE}  {card.id}  {', '.join(sorted(changes))}"
@@ -158,6 +157,16 @@ def _places_of_record(record: Transaction, addresses: list[Address]) -> Iterable
     if names := [name for name in sorted(old) if old[name] != new.get(name)]:
         for key in history.keys_of(record, entry_of(record)):
             yield f"{history.TABLE}  {key.key['month']} {key.key['at']}  {', '.join(names)}"
+
+
+def _places_of_events(
+    merchant: Merchant, records: list[Transaction], addresses: list[Address], now: datetime
+) -> Iterable[str]:
+    for event, _ in payer_records.events_of(merchant, records, now):
+        if event.ext_id and any(one.touches(event.ext_id) for one in addresses):
+            yield f"{events.TABLE}  {event.day} {event.place}  ext_id"
+    for event, delivery in _answered(merchant, records, now):
+        yield f"{events.TABLE}  {event.day} {delivery.place}  made"
 
 
 def _answered(merchant: Merchant, records: list[Transaction], now: datetime) -> Iterable[tuple[Event, Delivery]]:
