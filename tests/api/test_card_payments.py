@@ -12,6 +12,7 @@ from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.gateways.acquirers.sandbox import PANS
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
+from infra.reference import ROOT
 from tests.support.builders import PNG
 from tests.support.cards import CHIP_STRIPE, PAN, STEADY, TRACK1, TRACK2, a_card_body, chip_data
 from tests.support.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
@@ -61,6 +62,26 @@ def submit(stage: str, body: dict[str, Any], login: tuple[str, str] = TILL) -> R
 def look(stage: str, transaction_id: str) -> dict[str, Any]:
     body: dict[str, Any] = get(stage, f"/api/v1/payment/{transaction_id}").body
     return body
+
+
+IN_THE_GUIDE = re.compile(r"^\| (\d)[^|]*\| (approved|declined|the cents)[^|]*\| `(.+)` \|$", re.MULTILINE)
+
+
+def test_the_readers_texts_of_the_guide_pay(stage: str) -> None:
+    rows = IN_THE_GUIDE.findall((ROOT / "docs" / "cards.md").read_text(encoding="utf-8"))
+    assert [(number, answer) for number, answer, _ in rows] == [
+        *(("2", "approved"), ("2", "declined"), ("3", "approved"), ("3", "declined")),
+        *(("3", "approved"), ("3", "the cents")),
+    ]
+    for number, answer, data in rows:
+        card = {"CardInputMode": 1, "CardDataInput": {"ReaderType": "1", "ReaderData": data}}
+        for input_type in {int(number), 4} if number == "3" else {2}:
+            body = {**a_body(InputType=input_type, Amount="10.08" if answer == "the cents" else "10.00"), "Card": card}
+            paid = post(stage, SUBMIT, body).body
+            assert paid["ErrorCode"] == (1005 if answer == "declined" else 0)
+            assert paid["Transaction"]["Substate"] == (
+                401 if answer == "the cents" else 412 if paid["ErrorCode"] else 411
+            )
 
 
 @pytest.mark.parametrize(("pan", "amount", "answered", "found"), SANDBOX)
