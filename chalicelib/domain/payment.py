@@ -206,7 +206,7 @@ def without_acquirer(order: PaymentOrder, pos: PointOfSale, now: datetime) -> Tr
     Raise 202 with every problem, or 569 when the only problem is an unknown terminal group.
     """
     (amount_minor, got_minor), findings = amounts(order, pos.terminal)
-    findings += wrong_acquirer(order)
+    findings += (*wrong_acquirer(order), *order.card_findings)
     paid_at, of_offline = _offline(order, pos.merchant, now)
     findings += of_offline
     findings += check_group(order.terminal_group, pos.merchant, pos.terminal)

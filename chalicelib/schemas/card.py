@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from chalicelib import exact_json
 from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
-from chalicelib.domain.kinds import InputType
+from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check, Finding
@@ -109,8 +109,16 @@ def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: maskin
     return masked | {"BasicTran": masked["BasicTran"] | {JSON_TEXT: kept}}
 
 
+NO_CARD = "Cash is paid without a card: send InputType 1 to 4 for a payment by card."
+
+
 def order_card(input_type: InputType, sent: Card) -> dict[str, Any]:
-    """Return the card fields of a card payment's order: the card and its findings, or the linked ID."""
+    """Return the card fields of an order: the card and its findings, or the linked ID. Cash goes with no card."""
+    if not KINDS[input_type].needs_acquirer:
+        data = sent.card_data_input if input_type is InputType.CASH else None
+        texts = {name: getattr(data, name, None) for name in ("pan", "reader_data")}
+        given = [name for name, text in texts.items() if text and masking.numbers_in(text.get_secret_value())]
+        return {"card_findings": tuple(Finding(f"card.{name}", Check.CONTRADICTION, NO_CARD) for name in given)}
     if input_type is InputType.LINKED_CARD:
         findings = check_input_mode(sent.card_input_mode, BY_LINK)
         if sent.linked_card_id is None:

@@ -473,8 +473,9 @@ class SubmitPayment(Context, RuledRequest):
                 if not warned:
                     raise
             else:
-                contradictions = [cls.located(one) for one in wrong_acquirer(request.to_domain(""))]
-                body, warned = without(body, [(one, None) for one in contradictions])
+                order = request.to_domain("")
+                found = [cls.located(one) for one in (*wrong_acquirer(order), *order.card_findings)]
+                body, warned = without(body, [(one, None) for one in found])
                 if not warned:
                     request._sent, request._left_out = data, tuple(left_out.values())  # noqa: SLF001  its own
                     return request
@@ -534,7 +535,7 @@ class SubmitPayment(Context, RuledRequest):
             external_terminal_id=acquirer.external_terminal_id,
             allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),
             additional_fields=acquirer.additional_acquiring_fields,
-            **(order_card(input_type, self.card or Card()) if KINDS[input_type].needs_acquirer else {}),
+            **order_card(input_type, self.card or Card()),
         )
 
     def terminal_group(self) -> dict[str, int | str]:

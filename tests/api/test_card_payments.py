@@ -38,6 +38,11 @@ SANDBOX = [
     ("4000000000000069", "10.00", declined(54), 412),
     ("4000000000000127", "10.00", declined(82), 412),
     ("4000000000000119", "10.00", declined(96), 412),
+    ("4000000000009987", "10.00", declined(41), 412),
+    ("4000000000009979", "10.00", declined(43), 412),
+    ("4100000000000019", "10.00", declined(59), 412),
+    ("4000000000006975", "10.00", declined(61), 412),
+    ("4000000000000341", "10.00", declined(5), 412),
     (PAN, "10.00", APPROVED, 411),
     (PAN, "10.05", declined(5), 412),
     (PAN, "10.51", declined(51), 412),
@@ -64,6 +69,29 @@ def look(stage: str, transaction_id: str) -> dict[str, Any]:
     return body
 
 
+@pytest.mark.parametrize(("name", "value"), [("PAN", PAN), ("ReaderData", TRACK2)])
+def test_cash_with_a_card_is_a_contradiction_that_takes_nothing(stage: str, name: str, value: str) -> None:
+    body = a_body() | {"Card": {"CardInputMode": 1, "CardDataInput": {name: value}}}
+
+    refused = submit(stage, body)
+
+    assert [(one["Property"], one["Code"]) for one in refused.body["Validations"]] == [
+        (f"Card.CardDataInput.{name}", 12)
+    ]
+    placeholder = submit(stage, body | {"Card": {"CardInputMode": 1, "CardDataInput": {name: ""}}})
+    assert placeholder.body["ErrorCode"] == 0
+    assert "Idempotent-Replayed" not in placeholder.headers
+
+
+def test_an_offline_sale_in_cash_is_taken_without_its_card(stage: str) -> None:
+    body = a_body(OfflineTran={"OfflineMode": True}) | {"Card": {"CardDataInput": {"PAN": PAN}}}
+
+    taken = submit(stage, body).body
+
+    assert taken["ErrorCode"] == 0
+    assert [(one["Type"], one["Property"]) for one in taken["Validations"]] == [(2, "Card.CardDataInput.PAN")]
+
+
 IN_THE_GUIDE = re.compile(r"^\| (\d)[^|]*\| (approved|declined|the cents)[^|]*\| `(.+)` \|$", re.MULTILINE)
 
 
@@ -76,8 +104,12 @@ def test_the_readers_texts_of_the_guide_pay(stage: str) -> None:
     for number, answer, data in rows:
         card = {"CardInputMode": 1, "CardDataInput": {"ReaderType": "1", "ReaderData": data}}
         for input_type in {int(number), 4} if number == "3" else {2}:
-            body = {**a_body(InputType=input_type, Amount="10.08" if answer == "the cents" else "10.00"), "Card": card}
-            paid = post(stage, SUBMIT, body).body
+            basic = {
+                **a_body()["BasicTran"],
+                "InputType": input_type,
+                "Amount": "10.08" if answer == "the cents" else "10.00",
+            }
+            paid = submit(stage, {"BasicTran": basic, "Card": card}).body
             assert paid["ErrorCode"] == (1005 if answer == "declined" else 0)
             assert paid["Transaction"]["Substate"] == (
                 401 if answer == "the cents" else 412 if paid["ErrorCode"] else 411
@@ -322,7 +354,12 @@ BAD_INPUT = [
     ("no linked card", {"InputType": 5}, {"Card": None}, [("Card.LinkedCardId", 1)]),
     ("acquirer unknown", {}, {"AcqTran": {"AcquirerCode": "NOBODY"}}, [("AcqTran.AcquirerCode", 6)]),
     ("acquirer of cash", {}, {"AcqTran": {"AcquirerCode": "CASH"}}, [("AcqTran.AcquirerCode", 12)]),
-    ("cash elsewhere", {"InputType": 10}, {"AcqTran": {"AcquirerCode": "SANDBOX"}}, [("AcqTran.AcquirerCode", 12)]),
+    (
+        "cash elsewhere",
+        {"InputType": 10},
+        {"AcqTran": {"AcquirerCode": "SANDBOX"}},
+        [("AcqTran.AcquirerCode", 12), ("Card.CardDataInput.PAN", 12)],
+    ),
     ("currency not the terminal's", {"CurrencyID": "EUR"}, {}, [("BasicTran.CurrencyID", 12)]),
     ("cash got", {"AmountCashGot": 20}, {}, [("BasicTran.AmountCashGot", 12)]),
     ("offline", {"OfflineTran": {"OfflineMode": True}}, {}, [("BasicTran.OfflineTran.OfflineMode", 12)]),

@@ -79,7 +79,7 @@ GROUPED = " ".join(STEADY[at : at + 4] for at in range(0, 16, 4))
 )
 @pytest.mark.parametrize("written", [STEADY, GROUPED, GROUPED.replace(" ", "-")])
 def test_the_number_of_a_card_that_is_not_read_is_masked(stage: str, data: dict[str, str], written: str) -> None:
-    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": 10, "Description": f"paid by {written}."}
+    basic = {"ID": a_guid(), "InputType": 9, "CurrencyID": "ZAR", "Amount": 10, "Description": f"paid by {written}."}
     reply = post(stage, SUBMIT, {"BasicTran": basic, "Card": {"CardDataInput": data}})
     assert reply.status == 200, reply.text
 

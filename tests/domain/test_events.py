@@ -69,7 +69,18 @@ def test_a_webhook_gets_no_more_than_who_what_and_when() -> None:
     assert json.loads(body_of(made)) == {
         "type": "payment.approved",
         "timestamp": "2026-03-14T09:26:53.589Z",
-        "data": {"TransactionID": "A", "OriginalID": None, "State": 400, "Substate": 411, "ClientID": 7, "PosID": 17},
+        "data": {
+            "TransactionID": "A",
+            "OriginalID": None,
+            "State": 400,
+            "Substate": 411,
+            "ClientID": 7,
+            "PosID": 17,
+            "InputType": 10,
+            "Amount": 12.3,
+            "CurrencyID": "ZAR",
+            "ExtID": None,
+        },
     }
 
 
