@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from ipaddress import IPv4Address
@@ -72,38 +73,57 @@ def _print_json(url: str, aws_url: str) -> None:
     print(json.dumps({"url": url, "aws_url": aws_url, "logins": demo_data.LOGINS}), file=sys.__stdout__, flush=True)
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What a stage holds at its start, and again after each reset."""
+
+    with_month: bool
+    forget_cards: Callable[[], None]
+    advances: Advances
+    faults: Faults = field(default_factory=Faults)
+
+    def fill(self) -> None:
+        """Store the demo data."""
+        with _step("demo merchants, agents and terminals"):
+            till = demo_data.seed()
+        if self.with_month:
+            with _step("a month of payments"):
+                demo_month.fill(till, outside.now())
+
+    def reset(self) -> None:
+        """Empty the stage between two requests, and fill it again. Raises RefusedError."""
+        with self.advances.paused() as feed, self.advances.clock.between_requests():
+            feed.drop()
+            self.faults.clear()
+            mail_viewer.recorded.clear()
+            self.advances.clock.ahead = timedelta()
+            engines.reset()
+            self.forget_cards()
+            demo_partner.store_secret()
+            self.fill()
+
+    def page(self, method: str, _: bytes) -> tuple[HTTPStatus, dict[str, str]]:
+        """Answer POST with a reset."""
+        if method != "POST":
+            return HTTPStatus.METHOD_NOT_ALLOWED, {"Error": f"{method} is not POST."}
+        try:
+            self.reset()
+        except RefusedError as refusal:
+            return HTTPStatus.BAD_REQUEST, {"Error": str(refusal)}
+        return HTTPStatus.OK, {}
+
+
 def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
     engine, host, with_month = _engine_setting(), _host_setting(), demo_setting()
     log.write = _log_writer()
     port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
     with contextlib.ExitStack() as stack:
-        advances, faults = Advances(StageClock()), Faults()
-        stack.enter_context(outside.given(now=advances.clock.now))
+        clock = StageClock()
+        stack.enter_context(outside.given(now=clock.now))
         acquirers = _start_aws(stack, engine)
-
-        def fill() -> None:
-            with _step("demo merchants, agents and terminals"):
-                till = demo_data.seed()
-            if with_month:
-                with _step("a month of payments"):
-                    demo_month.fill(till, outside.now())
-
-        def reset() -> None:
-            with advances.paused() as feed, advances.clock.between_requests():
-                feed.drop()
-                faults.clear()
-                mail_viewer.recorded.clear()
-                advances.clock.ahead = timedelta()
-                engines.reset()
-                acquirers.forget()
-                demo_partner.store_secret()
-                fill()
-
-        pages = {
-            stage_clock.PATH: advances.page,
-            faults_module.PATH: faults.page,
-            RESET_PATH: lambda method, _: _reset_page(method, reset),
-        }
+        contents = Contents(with_month, acquirers.forget, Advances(clock))
+        advances, faults = contents.advances, contents.faults
+        pages = {stage_clock.PATH: advances.page, faults_module.PATH: faults.page, RESET_PATH: contents.page}
         try:
             aws_url = stack.enter_context(aws_server.serve(aws_port, pages, host))
         except OSError:
@@ -111,29 +131,19 @@ def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
         # Other programs open the signed address of a picture: it must lead to the AWS of this process.
         os.environ["AWS_ENDPOINT_URL_S3"] = aws_url
         try:
-            server = Server(app, port, advances.clock.request, faults, host)
+            server = Server(app, port, clock.request, faults, host)
         except OSError:
             sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
         stack.callback(server.close)
         stack.enter_context(demo_partner.serve())
         stack.enter_context(mail_viewer.recording())
-        fill()
+        contents.fill()
         stack.enter_context(scheduler.run_jobs_every())
         stack.enter_context(advances.allowed(stack.enter_context(streams.fed())))
         welcome(server.url, aws_url)
         print(acquirers.welcome and f"{acquirers.welcome}\n", end="", flush=True)
         stack.enter_context(server)
         ended.wait()
-
-
-def _reset_page(method: str, reset: Callable[[], None]) -> tuple[HTTPStatus, dict[str, str]]:
-    if method != "POST":
-        return HTTPStatus.METHOD_NOT_ALLOWED, {"Error": f"{method} is not POST."}
-    try:
-        reset()
-    except RefusedError as refusal:
-        return HTTPStatus.BAD_REQUEST, {"Error": str(refusal)}
-    return HTTPStatus.OK, {}
 
 
 def _start_aws(stack: contextlib.ExitStack, engine: str) -> LocalAcquirers:

@@ -178,6 +178,7 @@ def test_the_clock_is_set_back(stage: Stage) -> None:
 
 
 def test_moto_is_not_reset_alone(stage: Stage) -> None:
+    stage.reset()
     assert asked(stage, "POST", "/moto-api/reset") == (403, {"Error": "POST /reset resets the whole stage."})
     assert asked(stage, "GET", "/reset")[0] == 405
     assert get(stage.url, "/api/v1/user/me", TILL).body["ErrorCode"] == 0
