@@ -1,32 +1,19 @@
-"""The URLs and IP addresses that partners and webhooks may have. Both use the same guard."""
+"""The hosts and IP addresses that partners and webhooks may have. Both use the same guard."""
 
 import re
 from collections.abc import Container
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
-PATTERN = r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!$-~]*)?"  # no user, no fragment
-OWN_MACHINE = frozenset({"127.0.0.1", "localhost"})
+from chalicelib.domain.urls import scheme_of
+
 IPV4_PART = re.compile("[0-9]+|0x[0-9a-f]*")  # a host whose last part matches is an IPv4 address (URL Standard, 3.5)
-
-
-def scheme_of(url: str) -> str | None:
-    """Return the scheme of a callable URL, http or https; None for any other text."""
-    found = re.fullmatch(PATTERN, url)
-    return found["scheme"] if found and _has_port(url) else None
 
 
 def is_plain_at(url: str, hosts: Container[str | None]) -> bool:
     """Return whether a URL is http at one of the hosts."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname in hosts
-
-
-def _has_port(url: str) -> bool:
-    try:
-        return urlsplit(url).port != 0
-    except ValueError:  # above 65535
-        return False
 
 
 # Global unicast. Hosts have no other addresses. Most addresses that embed IPv4 (mapped, NAT64) are outside.

@@ -7,7 +7,8 @@ from chalicelib import outside
 from chalicelib.domain import deliveries, webhooks
 from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.url_guard import OWN_MACHINE, is_own, is_plain_at, is_public
+from chalicelib.domain.url_guard import is_own, is_plain_at, is_public
+from chalicelib.domain.urls import OWN_MACHINE
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import settings

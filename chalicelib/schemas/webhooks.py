@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from chalicelib import exact_json
-from chalicelib.domain import url_guard, webhooks
+from chalicelib.domain import urls, webhooks
 from chalicelib.domain.answer_size import shortened
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.deliveries import Attempt, Delivery
@@ -23,7 +23,7 @@ from chalicelib.schemas.field_types import one_of
 from chalicelib.schemas.history import PeriodModel
 from chalicelib.schemas.request_context import Context
 
-URL_PATTERN = f"^{url_guard.PATTERN.replace('?P<scheme>', '')}$"
+URL_PATTERN = f"^{urls.PATTERN.replace('?P<scheme>', '')}$"
 HTTPS = "An address such as https://shop.example/events is expected, public, without user information and fragment."
 
 

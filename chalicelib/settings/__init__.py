@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chalicelib import outside
 from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.domain.sign_in import Scheme
-from chalicelib.domain.url_guard import OWN_MACHINE, scheme_of
+from chalicelib.domain.urls import OWN_MACHINE, scheme_of
 
 if TYPE_CHECKING:
     from chalicelib.settings.iso8583 import Host

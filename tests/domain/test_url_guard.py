@@ -1,6 +1,7 @@
 import pytest
 
-from chalicelib.domain.url_guard import OWN_MACHINE, is_public, may_be_called
+from chalicelib.domain.url_guard import is_public, may_be_called
+from chalicelib.domain.urls import OWN_MACHINE
 
 PUBLIC = ["8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700:4700::1111", "2a00:1450:4001::2004"]
 
