@@ -15,6 +15,7 @@ from chalicelib.store import agents, merchants, sessions, transactions
 from chalicelib.store.table import Key, read, read_all
 
 R = TypeVar("R")
+NO_GUID = "The transaction is not found: an ID is a GUID, such as 61BBAD7E-220D-4E5E-9F26-89A32BD1DCE2."
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,12 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     return Admitted(agent, merchant, tuple(zip(keys, found, strict=True)))
 
 
+def no_transaction(transaction_id: str) -> ServiceError:
+    """Return the refusal of an ID that no transaction has. One that none can have is told its form."""
+    message = None if is_guid(transaction_id) else NO_GUID
+    return ServiceError(ErrorCode.TRANSACTION_NOT_FOUND, message)
+
+
 def admit_to_transaction(
     caller: Caller, transaction_id: str, *keys: Key[Any], current_account_id: int | None = None
 ) -> tuple[Admitted, Transaction]:
@@ -78,7 +85,7 @@ def admit_to_transaction(
     admitted = admit(caller, *([key] if key else []), *keys, current_account_id=current_account_id)
     transaction = admitted.read(key) if key else None
     if transaction is None:
-        raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
+        raise no_transaction(transaction_id)
     permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
     return admitted, transaction
 

@@ -23,7 +23,7 @@ from chalicelib.schemas.card import with_card_number_in_card_only
 from chalicelib.schemas.payments import REVERSE_TRAN
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
-from chalicelib.services.caller_check import Admitted, admit
+from chalicelib.services.caller_check import Admitted, admit, no_transaction
 from chalicelib.services.idempotency import Repeatable, answer_again, replay, replay_first
 from chalicelib.services.message_limits import within_limits
 from chalicelib.services.message_numbers import identify_reversal
@@ -48,7 +48,7 @@ def reverse(
     loaded = admit(caller, *numbers, *keys, current_account_id=body.current_account_id)
     original = loaded.read(transactions.key(body.original_id)) if is_guid(body.original_id) else None
     if original is None:
-        raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
+        raise no_transaction(body.original_id)
     permissions.check_can_reverse(loaded.agent, original.client_id, original.agent.id)
     body.check_readable()
 

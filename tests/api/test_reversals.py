@@ -100,6 +100,14 @@ def test_what_cannot_be_done_is_refused(stage: str, change: dict[str, Any], erro
     assert give_back(stage, pay(stage), **change).error == error
 
 
+@pytest.mark.parametrize("name", ["nothing", "%00", a_guid()[:-1]])
+def test_an_id_that_none_can_have_is_told_its_form(stage: str, name: str) -> None:
+    refused = [get(stage, f"/api/v1/payment/{name}"), give_back(stage, name)]
+
+    assert all("an ID is a GUID" in one.body["ErrorMessage"] for one in refused)
+    assert "GUID" not in get(stage, f"/api/v1/payment/{a_guid()}").text
+
+
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
