@@ -16,7 +16,7 @@ from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import CheckedCard, check_card
 from chalicelib.domain.reversibility import CANCELS, known_mode, reading_type
 from chalicelib.domain.transaction import Transaction, Warned, wants_events
-from chalicelib.errors import Check, ErrorCode, ServiceError
+from chalicelib.errors import Check, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.schemas.card import with_card_number_in_card_only
