@@ -1,14 +1,14 @@
 """The cash that an agent took and gave back, by the day on which it was recorded. Pure functions.
 
-`Cash` has numbers under names such as m2026-03-142ZAR: a letter (m: minor units taken less those given back, k: the
-number of payments and reversals), the day, and the currency with its digits. No number is zero.
+`Cash` has numbers under names such as m2026-03-142ZAR: a letter (m: minor units taken less those given back, b: those
+given back, k: the number of payments and reversals), the day, and the currency with its digits. No number is zero.
 """
 
 from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 
-from chalicelib.domain.history_entry import MONEY
+from chalicelib.domain.history_entry import GIVEN, MONEY
 from chalicelib.domain.periods import Period
 
 Cash = Mapping[str, int]
@@ -26,8 +26,13 @@ def added(one: Cash, other: Cash, sign: int = 1) -> Cash:
 
 
 def money_in(cash: Cash, unit: str) -> int:
-    """Return the minor units of one currency."""
-    return sum(number for name, number in cash.items() if name.startswith(MONEY) and name[UNIT:] == unit)
+    """Return the minor units of one currency: taken less given back."""
+    return _sum_of(cash, MONEY, unit)
+
+
+def given_back_in(cash: Cash, unit: str) -> int:
+    """Return the minor units of one currency that were given back."""
+    return _sum_of(cash, GIVEN, unit)
 
 
 def units_in(cash: Cash) -> list[str]:
@@ -54,6 +59,10 @@ def months_near(first: date, last: date) -> list[str]:
 def of_month(cash: Cash, month: str) -> Cash:
     """Return the cash of a month (2026-03)."""
     return {name: number for name, number in cash.items() if name[DAY].startswith(month)}
+
+
+def _sum_of(cash: Cash, letter: str, unit: str) -> int:
+    return sum(number for name, number in cash.items() if name.startswith(letter) and name[UNIT:] == unit)
 
 
 def months_of(cash: Cash) -> list[str]:

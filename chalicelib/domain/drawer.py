@@ -1,13 +1,14 @@
 """The drawer: a session of an agent's cash, from a float to a count. Pure functions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 
 from chalicelib.domain.answer_size import bytes_in_answer
 from chalicelib.domain.business_days import business_day
-from chalicelib.domain.cash import Cash, added, in_drawer, money_in, units_in
+from chalicelib.domain.cash import Cash, added, given_back_in, in_drawer, money_in, units_in
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import minor
 from chalicelib.domain.takings import too_much
@@ -15,9 +16,11 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
 OPEN, PAID_IN, PAID_OUT, CLOSE, NOTE = "open", "in", "out", "close", "note"  # the actions, and the kinds of movements
 AMOUNTS: Mapping[str, str] = {OPEN: "float", PAID_IN: "amount", PAID_OUT: "amount", CLOSE: "counted"}  # their fields
-MOST_MOVEMENTS = 100  # with notes of 512 characters they have at most 210 KB: DynamoDB's limit of an item is 400 KB
-KEPT_FOR_CLOSE = 1  # of these movements: a drawer can always be closed
-DRAWER_BYTES, MOVEMENT_BYTES = 700, 250  # in an answer of Lambda, without names and notes
+MOST_MOVEMENTS = 100  # besides the close and the remarks: both are always possible
+MOST_REMARKS = 50
+MOST_NOTE_BYTES = 8_000  # of these movements together, and of the remarks: a drawer has at most 40 KB
+MOST_A_DAY = 50  # drawers that an agent opens, so that each day can be listed
+DRAWER_BYTES, MOVEMENT_BYTES = 800, 250  # in an answer of Lambda, without names and notes
 MOST_BYTES = 4_900_000  # of all drawers in an answer
 
 
@@ -37,6 +40,7 @@ class Drawer:
     """A drawer with its movements, the opening first. Once closed, it only gets notes.
 
     `cash` is what its agent took and gave back meanwhile, in the drawer's currency; None while it is open.
+    `last_counted_minor` is the count of its agent's drawer before it, None for the first one in this currency.
     """
 
     client_id: int
@@ -47,6 +51,7 @@ class Drawer:
     movements: tuple[Movement, ...]
     closed_at: datetime | None = None
     cash: Cash | None = None
+    last_counted_minor: int | None = None
     version: int = 1
 
     @property
@@ -71,7 +76,7 @@ class Drawer:
 
 @dataclass(frozen=True)
 class LatestDrawer:
-    """The latest drawer of an agent.
+    """The latest drawer of an agent, the `number` of drawers that it opened until then on that day, and the last count.
 
     While it is open, `before` is the agent's cash that is not in it: what was recorded before the opening, of the days
     whose cash the drawer may hold.
@@ -83,6 +88,8 @@ class LatestDrawer:
     unit: str  # its currency, as the names of cash have it
     opened_at: datetime
     before: Cash | None = None
+    number: int = 1
+    counted_minor: int | None = None
     version: int = 1
 
     @property
@@ -145,9 +152,11 @@ class Shown:
     agent_name: str | None
     currency: str
     digits: int
-    cash_minor: int
+    cash_minor: int  # taken less given back
+    given_back_minor: int
     drawer: Drawer | None = None
     is_blind: bool = False
+    has_movements: bool = True  # else they are left out of a list
 
     @property
     def expected_minor(self) -> int | None:
@@ -171,13 +180,15 @@ class Shown:
 
 def shown(drawer: Drawer, agent_name: str | None, held: Cash, *, is_blind: bool) -> Shown:
     """Return a drawer as it is answered. `held` is the cash of an open one; a closed one has its own."""
+    moved = held if drawer.cash is None else drawer.cash
     return Shown(
         client_id=drawer.client_id,
         agent_id=drawer.agent_id,
         agent_name=agent_name,
         currency=drawer.currency.code,
         digits=drawer.currency.digits,
-        cash_minor=money_in(held if drawer.cash is None else drawer.cash, drawer.unit),
+        cash_minor=money_in(moved, drawer.unit),
+        given_back_minor=given_back_in(moved, drawer.unit),
         drawer=drawer,
         is_blind=is_blind and drawer.closed_at is None,
     )
@@ -185,18 +196,36 @@ def shown(drawer: Drawer, agent_name: str | None, held: Cash, *, is_blind: bool)
 
 def outside_of_drawers(client_id: int, agent_id: int, agent_name: str | None, cash: Cash) -> list[Shown]:
     """Return a row for each currency of the cash that an agent moved while it was in no drawer."""
-    return [
-        Shown(client_id, agent_id, agent_name, unit[1:], int(unit[0]), money_in(cash, unit)) for unit in units_in(cash)
-    ]
+    row = partial(Shown, client_id, agent_id, agent_name)
+    return [row(unit[1:], int(unit[0]), money_in(cash, unit), given_back_in(cash, unit)) for unit in units_in(cash)]
 
 
 def with_movement(drawer: Drawer, new: Movement) -> Drawer:
-    """Return a drawer with one more movement. Raise VALIDATION_FAILED when it has as many as it may have."""
-    kept = 0 if new.kind == CLOSE or drawer.closed_at else KEPT_FOR_CLOSE
-    if new.kind != CLOSE and len(drawer.movements) + kept >= MOST_MOVEMENTS:
-        message = f"A drawer has at most {MOST_MOVEMENTS} movements: close it, and open another one."
-        raise invalid(Finding("action", Check.OUT_OF_RANGE, message))
+    """Return a drawer with one more movement. Raise VALIDATION_FAILED when it has as many, or as long notes, as it may.
+
+    A remark, which is a note of somebody else than its agent, has limits of its own, and a close has none.
+    """
+    if new.kind != CLOSE:
+        is_remark = _is_remark(drawer, new)
+        alike = [one for one in drawer.movements if one.kind != CLOSE and _is_remark(drawer, one) == is_remark]
+        most = MOST_REMARKS if is_remark else MOST_MOVEMENTS
+        left = MOST_NOTE_BYTES - sum(_note_bytes(one) for one in alike)
+        if len(alike) >= most:
+            advice = "" if drawer.closed_at else ": close it, and open another one"
+            message = f"A drawer has at most {most} {'notes of others' if is_remark else 'movements'}{advice}."
+            raise invalid(Finding("action", Check.OUT_OF_RANGE, message))
+        if _note_bytes(new) > left:
+            message = f"The notes of a drawer have at most {MOST_NOTE_BYTES} bytes together, {left} are left."
+            raise invalid(Finding("note", Check.TOO_LONG, message))
     return replace(drawer, movements=(*drawer.movements, new))
+
+
+def _is_remark(drawer: Drawer, one: Movement) -> bool:
+    return one.kind == NOTE and one.by != drawer.agent_id
+
+
+def _note_bytes(one: Movement) -> int:
+    return len((one.note or "").encode())
 
 
 def closed(drawer: Drawer, count: Movement, cash: Cash) -> Drawer:
@@ -214,13 +243,28 @@ def require_open(drawer: Drawer | None, latest: LatestDrawer | None) -> tuple[Dr
     return drawer, latest
 
 
-def check_size(rows: Iterable[Shown]) -> None:
-    """Raise PERIOD_TOO_LONG for more drawers than fit into an answer."""
-    if sum(map(_size_of, rows)) > MOST_BYTES:
+def number_of_day(before: LatestDrawer | None, now: datetime, gmt: int) -> int:
+    """Return the number of a new drawer among its agent's of the day. Raise VALIDATION_FAILED above `MOST_A_DAY`."""
+    is_first = before is None or business_day(before.opened_at, gmt) != business_day(now, gmt)
+    number = 1 if before is None or is_first else before.number + 1
+    if number > MOST_A_DAY:
+        raise invalid(Finding("action", Check.OUT_OF_RANGE, f"An agent opens at most {MOST_A_DAY} drawers a day."))
+    return number
+
+
+def fitted(rows: Sequence[Shown]) -> list[Shown]:
+    """Return rows that fit into an answer: those whose movements do not fit are without them.
+
+    Raise PERIOD_TOO_LONG for more rows than fit.
+    """
+    left = MOST_BYTES - sum(DRAWER_BYTES + bytes_in_answer(row.agent_name or "") for row in rows)
+    if left < 0:
         raise too_much()
-
-
-def _size_of(row: Shown) -> int:
-    movements: Sequence[Movement] = row.drawer.movements if row.drawer else ()
-    notes = sum(MOVEMENT_BYTES + bytes_in_answer(one.note or "") for one in movements)
-    return DRAWER_BYTES + bytes_in_answer(row.agent_name or "") + notes
+    found = list[Shown]()
+    for row in rows:
+        size = sum(
+            MOVEMENT_BYTES + bytes_in_answer(one.note or "") for one in (row.drawer.movements if row.drawer else ())
+        )
+        found.append(replace(row, has_movements=size <= left))
+        left -= size if size <= left else 0
+    return found

@@ -184,8 +184,8 @@ def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
     return tuple(map(folded, (*addresses.emails, *addresses.phones))) if addresses else ()
 
 
-# The letter of a number's name. A day or hour follows it, then the key of a tax: n05, g05mzxw6ytb.
-COUNT, MOVED, MONEY, GROSS, TAX, AGAIN, DISCOUNTS = "n", "k", "m", "g", "t", "a", "d"
+# The letter of a number's name. A day or hour follows it, then the key of a tax: n05, g05mzxw6ytb. `GIVEN` is of cash.
+COUNT, MOVED, MONEY, GROSS, TAX, AGAIN, DISCOUNTS, GIVEN = "n", "k", "m", "g", "t", "a", "d", "b"
 
 Counters = Mapping[str, int]
 

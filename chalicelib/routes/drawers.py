@@ -1,5 +1,7 @@
 """Drawers: from a float to a count."""
 
+from functools import partial
+
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import zone_of
@@ -17,7 +19,7 @@ def report(body: ReportDrawer, caller: Caller, headers: Headers) -> DrawerAnswer
 
 
 def list_opened(body: ListDrawers, caller: Caller) -> DrawersAnswer:
-    """List the drawers that were opened in a period, and the cash that was in none."""
+    """List the drawers of a period, and the cash that was in none."""
     found = drawers.list_opened(body, caller, outside.now())
-    zone = zone_of(body.gmt, found.gmt)
-    return DrawersAnswer(drawers=views_of(lambda one: DrawerView.of(one, zone), found.rows))
+    view = partial(DrawerView.of, gmt=zone_of(body.gmt, found.gmt))
+    return DrawersAnswer(drawers=views_of(view, found.rows), earlier=views_of(view, found.earlier))

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from chalicelib.domain import drawer as domain
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.drawer import AMOUNTS, CLOSE, Drawer, Entry, Movement, Shown
 from chalicelib.domain.money import MAX_MINOR, from_minor
+from chalicelib.domain.printed_text import one_line
 from chalicelib.errors import Check, ErrorCode, Finding
 from chalicelib.schemas.base import Answer, Exact, Identifier, Rule, RuledRequest, Text, View
 from chalicelib.schemas.history import GUID, PeriodModel, Sought
@@ -17,6 +18,7 @@ from chalicelib.schemas.request_context import Context
 
 FromZero = Annotated[Exact, Field(ge=0, le=MAX_MINOR)]
 AboveZero = Annotated[Exact, Field(gt=0, le=MAX_MINOR)]
+Note = Annotated[Text, AfterValidator(lambda note: one_line(note).strip() or None)]
 REQUIRED = "It is required for this Action."
 
 
@@ -50,7 +52,7 @@ class ReportDrawer(Context, RuledRequest):
     float_amount: FromZero | None = Field(None, alias="Float")
     amount: AboveZero | None = None
     counted: FromZero | None = None
-    note: Text | None = None
+    note: Note | None = None
 
     def to_domain(self) -> Entry:
         """Return the action with its amount and note."""
@@ -94,8 +96,11 @@ class DrawerView(View):
     currency_id: str
     opened_at: str | None
     opened_by: int | None
+    last_counted: Decimal | None
     float_amount: Decimal | None = Field(alias="Float")
     cash: Decimal | None
+    cash_taken: Decimal | None
+    cash_given_back: Decimal | None
     paid_in: Decimal | None
     paid_out: Decimal | None
     expected: Decimal | None
@@ -103,7 +108,7 @@ class DrawerView(View):
     difference: Decimal | None
     closed_at: str | None
     closed_by: int | None
-    movements: list[MovementView]
+    movements: list[MovementView] | None
 
     @classmethod
     def of(cls, row: Shown, gmt: int) -> Self:
@@ -121,8 +126,11 @@ class DrawerView(View):
             currency_id=row.currency,
             opened_at=drawer and text_of(drawer.opened_at, gmt),
             opened_by=drawer and drawer.movements[0].by,
+            last_counted=row.decimal(drawer.last_counted_minor) if drawer else None,
             float_amount=sum_of(domain.OPEN),
             cash=None if row.is_blind else row.decimal(row.cash_minor),
+            cash_taken=None if row.is_blind else row.decimal(row.cash_minor + row.given_back_minor),
+            cash_given_back=None if row.is_blind else row.decimal(row.given_back_minor),
             paid_in=sum_of(domain.PAID_IN),
             paid_out=sum_of(domain.PAID_OUT),
             expected=None if row.is_blind else row.decimal(row.expected_minor),
@@ -130,8 +138,14 @@ class DrawerView(View):
             difference=row.decimal(row.difference_minor),
             closed_at=text_of(count.at, gmt) if count else None,
             closed_by=count and count.by,
-            movements=[MovementView.of(one, drawer, gmt) for one in drawer.movements] if drawer else [],
+            movements=_movements(row, gmt),
         )
+
+
+def _movements(row: Shown, gmt: int) -> list[MovementView] | None:
+    if not row.has_movements:
+        return None
+    return [MovementView.of(one, row.drawer, gmt) for one in row.drawer.movements] if row.drawer else []
 
 
 class DrawerAnswer(Answer):
@@ -149,3 +163,4 @@ class DrawersAnswer(Answer):
     """The answer with the drawers of a period, the newest first, and after them cash that was in none, by agent."""
 
     drawers: list[DrawerView]
+    earlier: list[DrawerView]

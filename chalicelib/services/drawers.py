@@ -22,8 +22,9 @@ from chalicelib.domain.drawer import (
     Drawer,
     LatestDrawer,
     Shown,
-    check_size,
     closed,
+    fitted,
+    number_of_day,
     outside_of_drawers,
     require_open,
     shown,
@@ -54,12 +55,13 @@ R = TypeVar("R")
 class Reported:
     """Drawers as they are answered, and the zone of their merchant in hours.
 
-    `replayed`: an earlier request with the same key was carried out.
+    `earlier` were opened before the period of a list. `replayed`: an earlier request with the same key was carried out.
     """
 
     rows: Sequence[Shown]
     gmt: int
     replayed: bool = False
+    earlier: Sequence[Shown] = ()
 
 
 @dataclass(frozen=True)
@@ -266,16 +268,24 @@ def _open(body: ReportDrawer, named: Named, found: Found, acting: Acting, *, cur
     if found.latest and found.latest.is_open:
         raise ServiceError(ErrorCode.DRAWER_OPEN)
     opening = body.to_domain().movement(currency, acting.by, now)
-    own = drawers.key(scope.client_id, new_guid_of(now))
-    drawer = Drawer(**own.key, agent_id=agent.id, currency=currency, opened_at=now, movements=(opening,))
+    own, last = drawers.key(scope.client_id, new_guid_of(now)), found.latest
+    drawer = Drawer(
+        **own.key,
+        agent_id=agent.id,
+        currency=currency,
+        opened_at=now,
+        movements=(opening,),
+        last_counted_minor=last.counted_minor if last and last.unit == currency.unit else None,
+    )
     latest = LatestDrawer(
         **drawers.latest_key(scope.client_id, agent.id).key,
         drawer_id=drawer.id,
         unit=drawer.unit,
         opened_at=now,
         before=cash.in_drawer(found.cash, business_day(now, scope.gmt), drawer.unit),
+        number=number_of_day(last, now, scope.gmt),
     )
-    drawers.open_new(drawer, latest, found.latest, found.months, *acting.also(drawer))
+    drawers.open_new(drawer, latest, last, found.months, *acting.also(drawer))
     return replace(found, latest=latest, drawer=drawer)
 
 
@@ -289,7 +299,9 @@ def _act(body: ReportDrawer, named: Named, found: Found, acting: Acting) -> Foun
     movement = body.to_domain().movement(drawer.currency, acting.by, acting.now)
     if body.action == CLOSE:
         after = closed(drawer, movement, latest.holds(found.cash, named.scope.gmt))
-        drawers.close(after, latest, found.months, *acting.also(after))
+        days = {business_day(at, named.scope.gmt) for at in (drawer.opened_at, acting.now)}
+        late = [drawers.late_close(after, acting.now)] if len(days) > 1 else []
+        drawers.close(after, latest, found.months, *late, *acting.also(after))
     else:
         after = with_movement(drawer, movement)
         drawers.change(after, *acting.also(after))
@@ -320,26 +332,29 @@ def list_opened(body: ListDrawers, caller: Caller, now: datetime) -> Reported:
 
 @dataclass(frozen=True)
 class Read:
-    """What was read for a list: the cash of each agent by month, its latest drawer, and the drawers of the period."""
+    """What was read for a list: the cash of each agent by month, its latest drawer, and the drawers.
+
+    These were opened in the period, or `earlier`: closed in it, or still open.
+    """
 
     cash: Mapping[int, Cash]
     latest: Mapping[int, LatestDrawer]
     drawers: Sequence[Drawer]
+    earlier: Sequence[Drawer]
 
 
 def _listed(scope: Scope, period: Period, today: date) -> Reported:
     found = _read_period(scope, period, today)
-    names = _names({one.agent_id for one in found.drawers} | found.cash.keys())
-    rows = [
-        shown(one, names.get(one.agent_id), _held(found, one, scope.gmt), is_blind=False)
-        for one in reversed(found.drawers)
-    ]
+    both = [*reversed(found.drawers), *reversed(found.earlier)]
+    names = _names({one.agent_id for one in both} | found.cash.keys())
+    rows = [shown(one, names.get(one.agent_id), _held(found, one, scope.gmt), is_blind=False) for one in both]
     for agent_id in sorted(found.cash):
         moved, latest = found.cash[agent_id], found.latest.get(agent_id)
         left = cash.added(moved, latest.holds(moved, scope.gmt), -1) if latest else moved
         rows += outside_of_drawers(scope.client_id, agent_id, names.get(agent_id), cash.within(left, period))
-    check_size(rows)
-    return Reported(rows, scope.gmt)
+    rows, number = fitted(rows), len(found.drawers)
+    later = number + len(found.earlier)
+    return Reported([*rows[:number], *rows[later:]], scope.gmt, earlier=rows[number:later])
 
 
 def _held(found: Read, drawer: Drawer, gmt: int) -> Cash:
@@ -353,7 +368,7 @@ def _held(found: Read, drawer: Drawer, gmt: int) -> Cash:
 
 
 def _read_period(scope: Scope, period: Period, today: date) -> Read:
-    """Read the cash of a period, and the drawers that were opened in it.
+    """Read the cash of a period, and its drawers.
 
     The drawers are read last: if one was closed meanwhile, its own cash counts.
     """
@@ -375,26 +390,37 @@ def _read_period(scope: Scope, period: Period, today: date) -> Read:
     numbers = [one for one in counted(drawers.months(client_id, near)) if is_wanted(drawers.agent_of(one))]
     begin, end = start_of(period.first, scope.gmt), start_of(period.last + timedelta(days=1), scope.gmt)
     opened = [one for one in counted(drawers.opened(client_id, begin, end)) if is_wanted(one.agent_id)]
-    numbers += _later_months(scope, [one for one in opened if one.closed_at is None], near, today)
+    ids = {one.drawer_id for one in latest.values() if one.is_open and one.opened_at < begin}
+    ids |= {one.drawer_id for one in counted(drawers.closed_late(client_id, begin, end))}
+    keys = [drawers.key(client_id, one) for one in sorted(ids - {one.id for one in opened})]
+    earlier = [one for one in _read_some(keys) if is_wanted(one.agent_id) and one.opened_at < begin]
+    still_open = [one for one in (*opened, *earlier) if one.closed_at is None]
+    numbers += _other_months(scope, still_open, near, today)
     moved: dict[int, Cash] = defaultdict(dict)
     for one in numbers:
         agent_id = drawers.agent_of(one)
         moved[agent_id] = cash.added(moved[agent_id], drawers.cash_of(one))
-    return Read(moved, latest, opened)
+    return Read(moved, latest, opened, earlier)
 
 
-def _later_months(scope: Scope, still_open: Sequence[Drawer], near: Period, today: date) -> list[MonthNumbers]:
-    """Read the cash of drawers that are still open in the months after those that were read."""
-    later = [month for month in cash.months_near(near.first, today) if month > near.months[-1]]
-    keys = [receipt_numbers.key_in(scope.client_id, one.agent_id, month) for one in still_open for month in later]
+def _other_months(scope: Scope, still_open: Sequence[Drawer], near: Period, today: date) -> list[MonthNumbers]:
+    """Read the cash of drawers that are still open in the months besides those that were read."""
+    keys = [
+        receipt_numbers.key_in(scope.client_id, one.agent_id, month)
+        for one in still_open
+        for month in cash.months_near(business_day(one.opened_at, scope.gmt), today)
+        if month not in near.months
+    ]
+    return _read_some(keys)
+
+
+def _read_some(keys: Sequence[Key[R]]) -> list[R]:
+    """Read records, as far as they exist. Raise PERIOD_TOO_LONG for more than a few store calls read."""
     if len(keys) > MOST_READS * BATCH:
         raise too_much()
     return [one for one in read_all(keys, for_list=True) if one is not None]
 
 
 def _names(ids: Iterable[int]) -> Mapping[int, str]:
-    """Return the names of agents. Raise PERIOD_TOO_LONG for more than a few store calls read."""
-    keys = [agents.key(one) for one in sorted(ids)]
-    if len(keys) > MOST_READS * BATCH:
-        raise too_much()
-    return {one.id: one.name for one in read_all(keys, for_list=True) if one is not None}
+    """Return the names of agents."""
+    return {one.id: one.name for one in _read_some([agents.key(one) for one in sorted(ids)])}

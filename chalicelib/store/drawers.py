@@ -1,4 +1,4 @@
-"""Drawers by merchant, the latest one of each agent, and the requests that acted on them.
+"""Drawers by merchant, the latest one of each agent, late closes, and the requests that acted on them.
 
 The ID of a drawer begins with the time of its opening, so a range of drawers is a period. Cash is in the items of
 `receipt_numbers`: opening and closing require that these are as they were read, so each sale is in one drawer.
@@ -11,7 +11,7 @@ from functools import partial
 
 from chalicelib.domain import cash
 from chalicelib.domain.cash import Cash
-from chalicelib.domain.drawer import Drawer, LatestDrawer
+from chalicelib.domain.drawer import CLOSE, Drawer, LatestDrawer
 from chalicelib.domain.guid import time_part
 from chalicelib.domain.periods import Period
 from chalicelib.store import audit, receipt_numbers
@@ -35,6 +35,7 @@ from chalicelib.store.table import (
 
 TABLE, REQUESTS = "drawers", OFFLINE
 DRAWER, AGENT = "drawer#", "agent#"  # before the ID of a drawer, and before an agent
+CLOSED = "closed#"  # before the time of a close and the ID of its drawer
 REQUESTS_KEPT_FOR = timedelta(days=30)
 
 
@@ -46,6 +47,15 @@ class DrawerRequest:
     digest: str
     drawer_id: str
     expires_at: int  # epoch seconds: the table's TTL
+
+
+@dataclass(frozen=True)
+class LateClose:
+    """The close of a drawer on a later day than its opening: a period of closes is a range, too."""
+
+    client_id: int
+    place: str
+    drawer_id: str
 
 
 def key(client_id: int, drawer_id: str) -> Key[Drawer]:
@@ -94,13 +104,20 @@ def change(after: Drawer, *also: Write) -> None:
     commit(*also, _replacement(after))
 
 
+def late_close(drawer: Drawer, at: datetime) -> Write:
+    """Return the write of a close on a later day than the opening."""
+    found = LateClose(drawer.client_id, f"{CLOSED}{time_part(at)}#{drawer.id}", drawer.id)
+    return put_new(TABLE, found, "place", ChangedMeanwhileError())
+
+
 def close(after: Drawer, latest: LatestDrawer, months: Months, *also: Write) -> None:
     """Store a closed drawer, and take its cash out of that of its agent.
 
     Raise ChangedMeanwhileError unless all are as they were read.
     """
     own = latest_key(latest.client_id, latest.agent_id)
-    freed = replace_record(own, replace(latest, before=None), ChangedMeanwhileError())
+    counted = replace(latest, before=None, counted_minor=after.sum_of(CLOSE))
+    freed = replace_record(own, counted, ChangedMeanwhileError())
     taken = (_without(month, numbers, after) for month, numbers in months.items())
     commit(*also, _replacement(after), freed, *taken)
 
@@ -157,6 +174,13 @@ def opened(client_id: int, begin: datetime, end: datetime) -> Iterator[list[Draw
     low, high = (f"{DRAWER}{time_part(at)}" for at in (begin, end))
     for page in item_pages(Range(TABLE, ("client_id", client_id), "place", low, high)):
         yield list(readable(TABLE, page, partial(decode, Drawer)))
+
+
+def closed_late(client_id: int, begin: datetime, end: datetime) -> Iterator[list[LateClose]]:
+    """Yield the late closes from `begin` to before `end`, oldest first: a list for each call."""
+    low, high = (f"{CLOSED}{time_part(at)}" for at in (begin, end))
+    for page in item_pages(Range(TABLE, ("client_id", client_id), "place", low, high)):
+        yield list(readable(TABLE, page, partial(decode, LateClose)))
 
 
 def of_merchant(client_id: int) -> Iterator[Drawer]:

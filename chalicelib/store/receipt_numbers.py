@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain.agent import NO_CLIENT, Caller
-from chalicelib.domain.history_entry import MONEY, MOVED
+from chalicelib.domain.history_entry import GIVEN, MONEY, MOVED
 from chalicelib.domain.transaction import Transaction, receipt_number
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, put_new, replace_record, update
@@ -91,10 +91,10 @@ def count_cash(sale: Transaction, numbers: MonthNumbers | None) -> Write:
 
 def with_cash_of(transaction: Transaction, numbers: MonthNumbers) -> MonthNumbers:
     """Return the numbers of a month with the cash of a transaction."""
-    if not transaction.cash_minor:
+    if not (minor := transaction.cash_minor):
         return numbers
     when, counted = f"{transaction.recorded_on:%d}{transaction.currency.unit}", Counter(numbers.cash)
-    counted.update({f"{MONEY}{when}": transaction.cash_minor, f"{MOVED}{when}": 1})
+    counted.update({f"{MONEY}{when}": minor, f"{MOVED}{when}": 1, f"{GIVEN}{when}": max(-minor, 0)})
     return replace(numbers, cash={name: number for name, number in counted.items() if number})
 
 

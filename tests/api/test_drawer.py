@@ -59,10 +59,13 @@ def drawer(shop: Shop, login: Login, action: str | None = None, /, **body: Any) 
     return found
 
 
-def listed(shop: Shop, login: Login | None = None, **body: Any) -> list[dict[str, Any]]:
-    reply = shop.post(DRAWERS, body, login)
+def listed(
+    shop: Shop, login: Login | None = None, /, name: str = "Drawers", day: datetime | None = None, **body: Any
+) -> list[dict[str, Any]]:
+    period = {"Period": {"From": local(day), "To": local(day)}} if day else {}
+    reply = shop.post(DRAWERS, {**period, **body}, login)
     assert reply.error == (200, 0), reply.text
-    found: list[dict[str, Any]] = reply.body["Drawers"]
+    found: list[dict[str, Any]] = reply.body[name]
     return found
 
 
@@ -92,8 +95,9 @@ def test_a_drawer_goes_from_its_float_to_its_count(shop: Shop) -> None:
         "CurrencyID": "ZAR",
         "OpenedAt": opened["OpenedAt"],
         "OpenedBy": till_id,
+        "LastCounted": None,
         "Float": Decimal("500.00"),
-        **dict.fromkeys(("Cash", "PaidIn", "PaidOut"), Decimal("0.00")),
+        **dict.fromkeys(("Cash", "CashTaken", "CashGivenBack", "PaidIn", "PaidOut"), Decimal("0.00")),
         "Expected": Decimal("500.00"),
         **dict.fromkeys(("Counted", "Difference", "ClosedAt", "ClosedBy")),
         "Movements": [
@@ -122,6 +126,7 @@ def test_a_drawer_goes_from_its_float_to_its_count(shop: Shop) -> None:
     closed = drawer(shop, till, "close", Counted="560.5", GMT=0)
 
     assert amounts(closed, "Expected", "Counted", "Difference") == ["570.00", "560.50", "-9.50"]
+    assert amounts(closed, "CashTaken", "CashGivenBack") == ["159.50", "9.50"]
     assert (closed["DrawerID"], closed["ClosedBy"]) == (opened["DrawerID"], till_id)
     assert [(one["Kind"], one["By"], str(one["Amount"]), one["Note"]) for one in closed["Movements"]] == [
         ("open", till_id, "500.00", "From the safe"),
@@ -445,6 +450,7 @@ def test_a_list_has_the_drawers_of_its_days_and_the_cash_that_was_in_none(shop: 
     today = [(newer, first_id, "0.00"), (new, second_id, "32.00")]
     outside = [(None, first_id, "0.00"), (None, second_id, "16.00")]
     assert rows(0, 0) == today + outside
+    assert amounts(listed(shop, day=UTC_NOON)[2], "CashTaken", "CashGivenBack") == ["8.00", "8.00"]
     assert rows(2, 0) == [*today, (old, first_id, "6.00"), (None, first_id, "1.00"), (None, second_id, "16.00")]
     without = listed(shop)[-1]
     assert without == dict.fromkeys(without) | {
@@ -452,24 +458,85 @@ def test_a_list_has_the_drawers_of_its_days_and_the_cash_that_was_in_none(shop: 
         "AgentName": "Bar",
         "CurrencyID": "ZAR",
         "Cash": Decimal("16.00"),
+        "CashTaken": Decimal("16.00"),
+        "CashGivenBack": Decimal("0.00"),
         "Movements": [],
     }
     assert [one["AgentID"] for one in listed(shop, AccountID=second_id)] == [second_id, second_id]
 
 
-def test_a_drawer_that_stays_open_is_not_in_the_rows_of_later_days(shop: Shop, clock: Clock) -> None:
-    till, _ = a_till_of(shop)
-    clock(datetime(2026, 10, 31, 9, tzinfo=UTC))
-    own = drawer(shop, till, "open", Float=0)["DrawerID"]
-    pay(shop, till, "1.00")
-    clock(datetime(2026, 12, 2, 9, tzinfo=UTC))
-    pay(shop, till, "2.00")
+def test_a_drawer_that_is_open_for_months_stands_among_the_earlier_ones_until_its_count(
+    shop: Shop, clock: Clock
+) -> None:
+    (till, till_id), (other, other_id) = a_till_of(shop), a_till_of(shop, "Bar")
+    october, november, december = (datetime(2026, month, 2, 9, tzinfo=UTC) for month in (10, 11, 12))
+    clock(october)
+    own, theirs = (drawer(shop, login, "open", Float=0)["DrawerID"] for login in (till, other))
+    for day, amount in ((october, "1.00"), (november, "2.00"), (december, "4.00")):
+        clock(day)
+        pay(shop, till, amount)
 
-    assert listed(shop, Period={"From": "2026-12-02"}) == []
-    shown = listed(shop, Period={"From": "2026-10-31", "To": "2026-10-31"})
-    assert [amounts(one, "DrawerID", "Cash") for one in shown] == [[own, "3.00"]]
+    assert listed(shop, day=december) == []
+    held = [(theirs, other_id, "0.00", "None"), (own, till_id, "7.00", "None")]
+
+    def earlier(day: datetime, **body: Any) -> list[tuple[str, int, str, str]]:
+        found = listed(shop, name="Earlier", day=day, **body)
+        return [(one["DrawerID"], one["AgentID"], *amounts(one, "Cash", "Counted")) for one in found]
+
+    assert sorted(earlier(december)) == sorted(held)
+    assert earlier(december, AccountID=till_id) == earlier(november, AccountID=till_id) == [held[1]]
+    assert earlier(october) == []
+    assert sorted(one["DrawerID"] for one in listed(shop, day=october)) == sorted([own, theirs])
     drawer(shop, till, "close", Counted=3)
-    assert listed(shop, Period={"From": "2026-12-02"}) == []
+    pay(shop, till, "8.00")
+    drawer(shop, till, "open", Float=0)
+    assert earlier(december, AccountID=till_id) == [(own, till_id, "7.00", "3.00")]
+    assert [one["Cash"] for one in listed(shop, day=december)] == [0, 8]  # the new drawer, and no drawer
+    assert earlier(november) == [held[0]]
+    drawer(shop, till, "close", Counted=0)
+    assert earlier(december + timedelta(days=1)) == [held[0]]
+    both = listed(shop, name="Earlier", AccountID=till_id, Period={"From": "2026-10-02", "To": "2026-12-02"})
+    assert both == []  # it was opened in this period
+
+
+def test_a_return_after_the_honest_count_stands_in_the_report_of_the_next_day(shop: Shop, clock: Clock) -> None:
+    till, _ = a_till_of(shop)
+    clock(UTC_NOON)
+    drawer(shop, till, "open", Float="500")
+    paid = pay(shop, till, "1000.00")
+    drawer(shop, till, "close", Counted="1500")
+    clock(UTC_NOON + timedelta(hours=1))
+    drawer(shop, till, "open", Float="400")
+    give_back(shop, till, paid, "500.00")
+    clock(UTC_NOON + timedelta(days=1))
+    pay(shop, till, "3000.00")
+    drawer(shop, till, "close", Counted="2900")
+
+    [later] = listed(shop, name="Earlier", day=UTC_NOON + timedelta(days=1))
+
+    assert amounts(later, "LastCounted", "Float", "CashTaken", "CashGivenBack", "Difference") == [
+        "1500.00",
+        "400.00",
+        "3000.00",
+        "500.00",
+        "0.00",
+    ]
+    assert listed(shop, name="Earlier", day=UTC_NOON) == []
+
+
+def test_a_drawer_says_what_was_counted_last_in_its_currency(shop: Shop) -> None:
+    till, till_id = a_till_of(shop)
+    counts = [drawer(shop, till, "open", Float=0)["LastCounted"]]
+    for counted in ("12.50", "0"):
+        drawer(shop, till, "close", Counted=counted)
+        counts.append(drawer(shop, till, "open", Float="1")["LastCounted"])
+    drawer(shop, till, "close", Counted="3")
+    terminal = shop.terminal(Currency="840")["Name"]
+    assert shop.post(f"{shop.path}/pos/{till_id}/update", {"TID": terminal}).error == (200, 0)
+    dollars = drawer(shop, till, "open", Float=0)
+
+    assert [str(one) for one in counts] == ["None", "12.50", "0.00"]
+    assert (dollars["CurrencyID"], dollars["LastCounted"]) == ("USD", None)
 
 
 @pytest.mark.parametrize(
@@ -479,15 +546,21 @@ def test_a_period_beyond_the_calendar_has_no_drawers(shop: Shop, period: dict[st
     assert listed(shop, Period=period) == []
 
 
-def test_more_drawers_than_an_answer_holds_are_refused(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_is_too_large_leaves_out_movements_and_at_last_is_refused(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, note = '"Door"', "日" * 99
     till, _ = a_till_of(shop, name)
-    drawer(shop, till, "open", Float=1, Note=note)
-    most = domain.DRAWER_BYTES + domain.MOVEMENT_BYTES + bytes_in_answer(name) + bytes_in_answer(note)
-    monkeypatch.setattr(domain, "MOST_BYTES", most)
+    own = drawer(shop, till, "open", Float=1, Note=note)["DrawerID"]
+    rows = domain.DRAWER_BYTES + bytes_in_answer(name)
+    movements = domain.MOVEMENT_BYTES + bytes_in_answer(note)
+    for most, has_movements in ((rows + movements, True), (rows + movements - 1, False), (rows, False)):
+        monkeypatch.setattr(domain, "MOST_BYTES", most)
+        [one] = listed(shop)
+        assert (one["Movements"] is not None, one["Float"]) == (has_movements, 1)
 
-    assert len(listed(shop)) == 1
-    monkeypatch.setattr(domain, "MOST_BYTES", most - 1)
+    assert drawer(shop, shop.owner, DrawerID=own)["Movements"][0]["Note"] == note
+    monkeypatch.setattr(domain, "MOST_BYTES", rows - 1)
     assert shop.post(DRAWERS, {}).error == (400, ErrorCode.PERIOD_TOO_LONG.code)
 
 
@@ -508,18 +581,66 @@ def test_the_estimate_of_an_answer_is_not_too_small(shop: Shop) -> None:
     assert sum(sizes) > len(json.dumps(reply.text))
 
 
-def test_a_drawer_has_a_most_of_movements_and_can_always_be_closed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domain, "MOST_MOVEMENTS", 4)
-    till, _ = a_till_of(shop)
+def test_a_drawer_has_a_most_of_movements_and_can_always_be_closed_and_remarked(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(domain, "MOST_MOVEMENTS", 3)
+    monkeypatch.setattr(domain, "MOST_REMARKS", 2)
+    till, till_id = a_till_of(shop)
     own = drawer(shop, till, "open", Float=0)["DrawerID"]
-    for _ in range(2):
-        drawer(shop, till, "in", Amount=1)
+    drawer(shop, till, "in", Amount=1)
+    drawer(shop, till, "note", DrawerID=own, Note="x")
+    remark = {"DrawerID": own, "Note": "Seen"}
 
     for action, body in (("in", {"Amount": 1}), ("note", {"DrawerID": own, "Note": "x"})):
         assert (reply := ask(shop, till, action, **body)).error == (400, 202)
         assert reply.findings == [("Action", 5)]
-    assert drawer(shop, till, "close", Counted=2)["Difference"] == 0
+    assert ask(shop, shop.owner, "in", AgentID=till_id, Amount=1).findings == [("Action", 5)]
+    assert drawer(shop, shop.owner, "note", **remark)["Movements"][-1]["By"] == shop.owner_id
+    assert drawer(shop, till, "close", Counted=1)["Difference"] == 0
     assert ask(shop, till, "note", DrawerID=own, Note="x").findings == [("Action", 5)]
+    drawer(shop, shop.owner, "note", **remark)
+    assert ask(shop, shop.owner, "note", **remark).findings == [("Action", 5)]
+
+
+def test_the_notes_of_a_drawer_have_a_most_of_bytes_and_leave_room_for_those_of_others(shop: Shop) -> None:
+    till, till_id = a_till_of(shop)
+    longest = "\U0001f600" * 512  # 2,048 bytes
+    own = drawer(shop, till, "open", Float=0, Note=longest)["DrawerID"]
+    for _ in range(2):
+        drawer(shop, till, "out", Amount=1, Note=longest)
+    left = (domain.MOST_NOTE_BYTES - 3 * len(longest.encode())) // 4
+
+    assert ask(shop, till, "out", Amount=1, Note=longest).findings == [("Note", 4)]
+    assert ask(shop, till, "note", DrawerID=own, Note=longest[:left] + "x").findings == [("Note", 4)]
+    drawer(shop, till, "note", DrawerID=own, Note=longest[:left])
+    drawer(shop, till, "out", Amount=1)
+    drawer(shop, shop.owner, "note", DrawerID=own, Note=longest)
+    drawer(shop, till, "close", Counted=0, Note=longest)
+    drawer(shop, shop.owner, "note", DrawerID=own, Note=longest)
+    assert len(listed(shop, AccountID=till_id)[0]["Movements"]) == 8
+
+
+def test_a_note_is_one_line_that_reads_in_its_own_direction(shop: Shop) -> None:
+    till, _ = a_till_of(shop)
+    sent = " To the safe\r\n\u2028by \u202eagent\u2066 2\x1b\x00 "
+    opened = drawer(shop, till, "open", Float=0, Note=sent)
+    blank = ask(shop, till, "note", DrawerID=opened["DrawerID"], Note="\u202e \n")
+
+    assert opened["Movements"][0]["Note"] == "To the safe   by  agent  2"
+    assert blank.findings == [("Note", 1)]
+    assert drawer(shop, till, "out", Amount=1, Note="\t")["Movements"][-1]["Note"] is None
+
+
+def test_an_agent_opens_a_most_of_drawers_a_day(shop: Shop, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domain, "MOST_A_DAY", 2)
+    till, _ = a_till_of(shop)
+    for hours in (0, 24):
+        clock(UTC_NOON + timedelta(hours=hours))
+        for _ in range(2):
+            drawer(shop, till, "open", Float=0)
+            drawer(shop, till, "close", Counted=0)
+        assert ask(shop, till, "open", Float=0).findings == [("Action", 5)]
 
 
 @pytest.mark.parametrize("name", ["MOST_PAGES", "MOST_READS"])
@@ -529,7 +650,7 @@ def test_drawers_of_more_agents_than_a_request_reads_are_refused(
     for title in ("Door", "Bar"):
         pay(shop, a_till_of(shop, title)[0], "10.00")
     monkeypatch.setattr("chalicelib.services.drawers.BATCH", 1)
-    monkeypatch.setattr(f"chalicelib.services.drawers.{name}", 2)
+    monkeypatch.setattr(f"chalicelib.services.drawers.{name}", 3)
     assert len(listed(shop)) == 2
 
     monkeypatch.setattr(f"chalicelib.services.drawers.{name}", 1)
@@ -671,5 +792,5 @@ def test_a_drawer_costs_few_calls_and_a_sale_nothing_more(stage_on_dynamodb_loca
     assert reading == [*authorizer, "BatchGetItem", "BatchGetItem", "GetItem"]
     assert opening == [*authorizer, "BatchGetItem", "BatchGetItem", "TransactWriteItems"]
     assert closing == [*reading, "TransactWriteItems"]
-    assert listing == [*authorizer, "BatchGetItem", "Query", "Query", "Query", "BatchGetItem"]
+    assert listing == [*authorizer, "BatchGetItem", *["Query"] * 4, "BatchGetItem"]
     assert (opening_units, closing_units) == (9, 9)  # one of them is the sign-in's

@@ -365,7 +365,9 @@ def ask(run: Run) -> None:
     run.post("/api/v1/report/drawer", EVERYTHING["/api/v1/report/drawer"](run.ids))
     run.post("/api/v1/report/drawer", {"Action": "close", "Counted": 510})
     open_drawer(run, 510)
-    run.post("/api/v1/report/drawer/list", {}, run.shop.owner)
+    tomorrow = f"{today + timedelta(days=1):%Y-%m-%d}"
+    for period in ({}, {"Period": {"From": tomorrow, "To": tomorrow}}):  # the open drawer is an earlier one
+        run.post("/api/v1/report/drawer/list", period, run.shop.owner)
     run.post("/api/v1/report/export", {})
     run.post(f"{PAYMENT}/prepare", EVERYTHING[f"{PAYMENT}/prepare"](run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", EVERYTHING[f"{PAYMENT}/GetLinkedCards"](run.ids))
