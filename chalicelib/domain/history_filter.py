@@ -68,6 +68,7 @@ class HistoryFilter:
     original_invoice: str | None = None
     rrn: str | None = None
     client_product_code: str | None = None  # exactly as the till sent it
+    is_reversal: bool | None = None  # cancels and returns, or payments
     late: bool = False  # late sales only, under the day of their recording
 
     @property
@@ -79,7 +80,7 @@ class HistoryFilter:
     @property
     def by_kind(self) -> bool:
         """Return whether it excludes some kinds of an agent's transactions."""
-        return self.input_type is not None or self.acquirer is not None
+        return any(one is not None for one in (self.input_type, self.acquirer, self.is_reversal))
 
     def takes(self, counter: CounterKey) -> bool:
         """Return whether transactions of this counter may match."""
@@ -87,6 +88,7 @@ class HistoryFilter:
             self.agent_id in (None, counter.agent_id)
             and self.input_type in (None, counter.input_type)
             and self.acquirer in (None, counter.acquirer)
+            and self.is_reversal in (None, counter.reverse_mode != 0)
         )
 
     def matches(self, entry: HistoryEntry) -> bool:

@@ -75,6 +75,7 @@ class ListBasicModel(Request):
     acquirer_code: Sought | None = None
     ext_id: ExtID | None = None
     page: Identifier = 0
+    operation: Annotated[Literal["Payment", "Reversal"] | None, BeforeValidator(_in_any_capitals)] = None
     late: bool | None = None
     fiscal: Mapping[str, Any] | None = None
     offline_request_model: Mapping[str, Any] | None = None
@@ -109,6 +110,7 @@ class ListHistory(Context):
             original_invoice=_folded(model.invoice_original),
             rrn=_folded(model.rrn),
             client_product_code=self.client_product_code,
+            is_reversal=model.operation and model.operation == "Reversal",
             late=bool(model.late),
         )
 

@@ -166,6 +166,7 @@ def shown_account(shop: Shop, till: tuple[str, str]) -> int:
         ({"ID": "17"}, ("ListBasicModel.ID", 3)),
         ({"AccountID": -17}, ("ListBasicModel.AccountID", 5)),
         ({"InputType": 6}, ("ListBasicModel.InputType", 6)),
+        ({"Operation": "Return"}, ("ListBasicModel.Operation", 6)),
     ],
     ids=str,
 )
@@ -173,6 +174,24 @@ def test_what_is_wrong_is_named(stage: str, path: str, sent: dict[str, Any], fin
     reply = listed(stage, TILL, path, **sent)
 
     assert (reply.error, reply.findings) == ((400, 202), [finding])
+
+
+@pytest.mark.parametrize("path", [HISTORY, DAYS])
+def test_payments_or_what_was_given_back_are_listed_apart(shop: Shop, path: str) -> None:
+    till = a_till_of(shop)
+    paid = pay(shop, till)
+    pay(shop, till, Amount="7.00")
+    given_back = [
+        shop.post(REVERSE, {"BasicReverseTran": {"TransactionID": paid, "ReverseMode": mode, **part}}, till).body
+        for mode, part in ((2, {"Amount": "1.00", "PartialReverse": True}), (2, {}))
+    ]
+
+    back = listed(shop.stage, till, path, Operation="reversal")
+    assert ids(back) == [one["TransactionReverseID"] for one in reversed(given_back)]
+    assert back.body["TransactionsCounters"]["ItemCountTtl"] == 2
+    assert ids(listed(shop.stage, till, path, Operation="Reversal", Search="nothing")) == []
+    assert len(ids(listed(shop.stage, till, path, Operation="PAYMENT"))) == 2
+    assert len(ids(listed(shop.stage, till, path, Operation=""))) == 4
 
 
 @pytest.mark.parametrize("path", [HISTORY, DAYS])

@@ -24,7 +24,11 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         f"{REVERSE}.BasicReverseTran.Description is ours",
         "/api/v1/user/login/session.Remember is ours",
         *(f"Pos.{name} is ours" for name in ("Rights", "Sessions", "TerminalID", "TID")),
-        *(f"/api/v1/payment/{name}.ListBasicModel.Late is ours" for name in ("listHistoryEx", "listByDaysEx")),
+        *(
+            f"/api/v1/payment/{name}.ListBasicModel.{field} is ours"
+            for name in ("listHistoryEx", "listByDaysEx")
+            for field in ("Late", "Operation")
+        ),
         *(f"MobileSettings.Features.{name} is ours" for name in ("Discounts", "Returns")),
         *(f"Transaction.{name} is ours" for name in ("Received", "TaxAmounts")),
     ),
