@@ -41,6 +41,7 @@ const row = (Day) => ({
   Reversals: 0,
   Amount: "1.00",
   AmountReversed: "0.00",
+  Discounts: "0.00",
   Net: `${Number(Day.slice(8))}.0${step}`,
 });
 const event = (page) => ({
@@ -49,6 +50,12 @@ const event = (page) => ({
   Timestamp: "2026-11-23T10:00:00.000Z",
   TransactionID: null,
   Deliveries: [],
+});
+const lateSale = (From) => ({
+  ...PAYMENT,
+  Date: "2026-11-18T12:00:00.000",
+  Received: `${From}T09:00:00.000`,
+  Amount: `${step}.00`,
 });
 const idOf = (path) => path.split("?")[0].split("/").at(-1);
 
@@ -275,6 +282,12 @@ const CASES = {
   },
   weeks: { open: at("#/week"), steps: ["#/week?day=2026-11-20", "#/week?day=2026-11-19"] },
   periods: { open: at("#/days"), steps: ["#/days?to=2026-11-20", "#/days?to=2026-11-19"] },
+  "late sales of periods": {
+    open: at("#/days", {
+      answers: { ...ANSWERS, "payment/listHistoryEx": ({ body: { Period } }) => listed(lateSale(Period.From)) },
+    }),
+    steps: ["#/days?to=2026-11-20", "#/days?to=2026-11-19"],
+  },
   "searches of payments": {
     open: at("#/payments"),
     steps: ["#/payments?search=a", "#/payments?search=b", "#/payments?page=2"],
@@ -544,7 +557,7 @@ const LOADS = {
   "kit/load.js": 1,
   "shop/choose_merchant.js": 1,
   "shop/day_report.js": 1,
-  "shop/days.js": 1,
+  "shop/days.js": 2,
   "shop/events.js": 1,
   "shop/export.js": 1,
   "shop/payment.js": 2,

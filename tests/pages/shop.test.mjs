@@ -39,6 +39,7 @@ const row = (fields) => ({
   Payments: 1,
   Reversals: 0,
   AmountReversed: "0.00",
+  Discounts: "0.00",
   Amount: fields.Net,
   ...fields,
 });
@@ -161,7 +162,7 @@ test("A week has the taxes of its own days, and is compared with the week before
   assert.ok(tab.text.includes("R 4.00 (50%) less than"));
   assert.deepEqual(
     tab.all(".tax .money").map((one) => one.getAttribute("data-amount")),
-    ["20.00", "3.50", "10.00", "0.50", "4.00"],
+    ["10.00", "9.50", "0.50", "20.00", "16.50", "3.50", "4.00"], // 30.00 is not the net: a line has both rates
   );
 });
 
@@ -935,22 +936,152 @@ test("A webhook shows what it is for, in the words of its owner", async () => {
   }
 });
 
-test("A cashier's day report has her own latest drawer only if she opened it on that day", async () => {
-  for (const [Drawer, isShown] of [
-    [null, false],
-    [DRAWER, true],
-    [CLOSED, true],
-    [{ ...CLOSED, OpenedAt: "2026-11-22T23:59:00.000" }, false],
+test("A cashier's day report has her own latest drawer if she opened or counted it on that day, or has not counted it", async () => {
+  const OpenedAt = "2026-11-21T23:59:00.000";
+  for (const [Drawer, isShown, isEarlier] of [
+    [null, false, false],
+    [DRAWER, true, false],
+    [CLOSED, true, false],
+    [{ ...CLOSED, OpenedAt }, false, true],
+    [{ ...DRAWER, OpenedAt }, false, true],
+    [{ ...CLOSED, OpenedAt, ClosedAt: "2026-11-22T23:59:00.000" }, false, false],
   ]) {
     const tab = await aShop({ me: CASHIER, hash: "#/day-report", answers: { "report/drawer": { Drawer } } });
-    assert.equal(tab.text.includes("Drawers"), isShown, JSON.stringify(Drawer));
+    const heads = tab.all("article h2").map((one) => one.label);
+    assert.deepEqual(
+      [heads.includes("Drawers"), heads.includes("Drawers opened earlier")],
+      [isShown, isEarlier],
+      JSON.stringify(Drawer),
+    );
   }
+});
+
+test("The day report says since when an earlier drawer is open, what was counted last, and who wrote which note", async () => {
+  const open = {
+    ...DRAWER,
+    OpenedAt: "2026-09-01T08:00:00.000",
+    LastCounted: "1500.00",
+    Float: "400.00",
+    CashGivenBack: "500.00",
+    Movements: [
+      ...DRAWER.Movements,
+      { At: "2026-09-01T09:00:00.000", By: 3, Kind: "out", Amount: "1.00", Note: null },
+      { At: "2026-09-01T09:10:00.000", By: 3, Kind: "note", Amount: null, Note: "by Olga · Counted again" },
+      { At: "2026-09-01T09:20:00.000", By: 1, Kind: "note", Amount: null, Note: "Seen" },
+      { At: "2026-09-01T09:30:00.000", By: 99, Kind: "note", Amount: null, Note: "Seen" },
+    ],
+  };
+  const earlier = [open, { ...CLOSED, OpenedAt: "2026-11-22T20:00:00.000", Movements: null }];
+  const tab = await aShop({
+    hash: "#/day-report",
+    answers: { "report/drawer/list": { Drawers: [], Earlier: earlier } },
+  });
+  for (const words of [
+    "Drawers opened earlier",
+    "Not counted yet, open since Sep 1, 2026, 8:00 AM.",
+    "Opened Nov 22, 2026, 8:00 PM, counted Nov 23, 2026, 1:30 PM.",
+    "Float, less the last count",
+    "-R 1,100.00",
+    "taken out R 1.00 · by Till 1 · no reason given",
+    "note · by Till 1 · “by Olga · Counted again”",
+    "note · by Olga · “Seen”",
+    "note · by agent 99 · “Seen”",
+    "What was done to it is too long for this list.",
+  ])
+    assert.ok(tab.text.includes(words), words);
+});
+
+test("The day report shows the rest when a part of it fails, and can be asked for again", async () => {
+  const parts = ["report/takings", "payment/listHistoryEx", "report/drawer/list", "merchant/pos/list"];
+  const usual = { "report/takings": { Takings: [row({ Net: "8.00" })], Taxes: [], Late: [], ReceiptNumbers: [] } };
+  const failure = refused(404);
+  for (const part of parts) {
+    const tab = await aShop({ hash: "#/day-report", answers: { ...usual, [part]: failure } });
+    const heads = tab.all("article h2").map((one) => one.label);
+    assert.equal(heads.includes("ZAR"), part !== "report/takings", part);
+    assert.equal(tab.text.includes("Payments and returns"), part !== "payment/listHistoryEx", part);
+    assert.equal(tab.all("[role=alert]").length, 1, part);
+    tab.shop.answers[part] = usual[part];
+    await tab.press("Try again");
+    assert.equal(tab.all("[role=alert]").length, 0, part);
+  }
+  const tab = await aShop({
+    hash: "#/day-report",
+    answers: Object.fromEntries(parts.map((part) => [part, failure])),
+  });
+  assert.equal(tab.all("article").length, 0);
+});
+
+test("The day report marks kinds that are switched off for their till, and has the discounts of each till", async () => {
+  const rows = [
+    row({ Net: "8.00", Discounts: "2.50" }),
+    row({ Net: "9.00", InputType: 7 }),
+    row({ Net: "-4.00", InputType: 8, Payments: 0, Amount: "0.00" }),
+    row({ Net: "7.00", InputType: 7, AgentID: 99, AgentName: "Gone" }),
+  ];
+  const tab = await aShop({ hash: "#/day-report", answers: takings(rows, []) });
+  const marked = tab.all(".sum th").filter((one) => one.textContent.includes("Switched off"));
+  assert.deepEqual(
+    marked.map((one) => one.label.replaceAll(/\s+/g, " ")),
+    ["Till 1, Card on another terminal Switched off for this till now"],
+  );
+  for (const hash of ["#/day-report", "#/today"]) {
+    tab.go(hash);
+    await tab.settle();
+    const names = tab.all(".sum th").map((one) => one.label.replaceAll(/\s+/g, " "));
+    assert.ok(names.includes("Till 1 Discounts R 2.50"), names.join());
+    assert.ok(names.includes("Gone"));
+  }
+});
+
+test("Days that are over name the late sales that arrived after them", async () => {
+  const sale = (day, received, Amount, Substate = 411) => ({
+    ...PAYMENT,
+    ID: `${day}${Amount}`,
+    Date: `2026-10-${day}T12:00:00.000`,
+    Received: received,
+    Amount,
+    Substate,
+  });
+  const late = listed(sale("31", "2026-11-05T09:00:00.000", "10.00"), sale("01", "2026-11-02T09:00:00.000", "2.50"), {
+    ...sale("31", "2026-11-02T09:00:00.000", "9.00"),
+    Date: "2026-11-01T12:00:00.000",
+  });
+  const tab = await aShop({ hash: "#/days?from=2026-10-01&to=2026-10-31", answers: { "payment/listHistoryEx": late } });
+  assert.deepEqual(sentOf(tab, "payment/listHistoryEx")[0], {
+    Period: { From: "2026-11-01", To: "2026-11-23" },
+    ListBasicModel: { Sort: "Date desc", Page: 1, Late: true },
+  });
+  assert.ok(tab.text.includes("2 sales of these days arrived after them, the last on Nov 5, 2026: R 12.50."), tab.text);
+  tab.go("#/days");
+  await tab.settle();
+  assert.equal(tab.text.includes("arrived after them"), false);
+});
+
+test("The list of payments says of a return from which day its payment is, and of a late sale when it arrived", async () => {
+  const back = { ...PAYMENT, ID: "R1", OperationID: 3, Substate: 502, ReverseInvoice: "261105.3.7" };
+  const tab = await aShop({
+    hash: "#/payments?operation=Reversal&late=1",
+    answers: {
+      "payment/listHistoryEx": listed(
+        back,
+        { ...back, ID: "R2", Date: "2026-11-23T12:00:00.000", ReverseInvoice: "OFF-7" },
+        { ...PAYMENT, Date: "2026-11-23T11:00:00.000", Received: "2026-11-25T09:00:00.000" },
+        { ...PAYMENT, ID: "P3", Date: "2026-11-23T10:00:00.000", Received: "2026-11-23T19:00:00.000" },
+      ),
+    },
+  });
+  const { Operation, Late } = sentOf(tab, "payment/listHistoryEx")[0].ListBasicModel;
+  assert.deepEqual([Operation, Late], ["Reversal", true]);
+  const rowsOf = (selector) => tab.all(`li ${selector}`).map((one) => one.label);
+  assert.deepEqual(rowsOf(".what"), ["Return of Nov 5, 2026: Tea", "Return: Tea", "Tea", "Tea"]);
+  assert.deepEqual(rowsOf(".means").slice(2), ["Cash · Offline, arrived Nov 25, 2026", "Cash · Offline"]);
 });
 
 test("The day report has each drawer with its movements, and cash that was in none", async () => {
   const outside = Object.fromEntries(Object.keys(DRAWER).map((name) => [name, null]));
   const rows = [CLOSED, { ...outside, AgentID: 4, AgentName: "Ben", CurrencyID: "ZAR", Cash: "7.00", Movements: [] }];
-  const tab = await aShop({ hash: "#/day-report", answers: { "report/drawer/list": { Drawers: rows } } });
+  const tab = await aShop({ hash: "#/day-report", answers: { "report/drawer/list": { Drawers: rows, Earlier: [] } } });
   assert.deepEqual(tab.sent.findLast((one) => one.path === "report/drawer/list").body, {
     Period: { From: "2026-11-23", To: "2026-11-23" },
   });

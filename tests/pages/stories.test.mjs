@@ -161,6 +161,7 @@ const row = (fields) => ({
   Reversals: 1,
   Amount: "20.00",
   AmountReversed: "5.00",
+  Discounts: "0.00",
   Net: "15.00",
   ...fields,
 });
@@ -200,6 +201,8 @@ const OUTSIDE = {
   AgentID: 4,
   CurrencyID: "ZAR",
   Cash: "-5.00",
+  CashTaken: "0.00",
+  CashGivenBack: "5.00",
   Movements: [],
 };
 const CARD = {
@@ -313,7 +316,10 @@ story(
   "The reports of a day, a week and a month",
   at("#/day-report", {
     ...takings,
-    "report/drawer/list": { Drawers: [CLOSED, DRAWER, OUTSIDE] },
+    "report/drawer/list": {
+      Drawers: [CLOSED, DRAWER, OUTSIDE],
+      Earlier: [{ ...DRAWER, OpenedAt: "2026-10-01T08:00:00.000", LastCounted: "130.00", CashGivenBack: "30.00" }],
+    },
     "payment/listHistoryEx": ALL,
   }),
   "Day before",

@@ -13,6 +13,7 @@ export function total(rows, currency) {
     reversals: count("Reversals"),
     reversed: add("AmountReversed"),
     net: add("Net"),
+    discounts: add("Discounts"),
   };
 }
 

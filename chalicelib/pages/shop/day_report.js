@@ -2,24 +2,39 @@
 import { formatDay, shownDay } from "../kit/dates.js";
 import { Drawers, drawersOfDay } from "./drawers.js";
 import { listed } from "./history.js";
+import { KINDS } from "../kit/kinds.js";
 import { useLoaded } from "../kit/load.js";
 import { format, formatCount } from "../kit/money.js";
-import { Loaded, Money } from "../kit/parts.js";
+import { Failure, Loaded, Money } from "../kit/parts.js";
 import { DayChoice, Made, ReportHead, Taxes } from "./reports.js";
 import { address } from "../kit/route.js";
-import { merchant, seesAll, today } from "../kit/session.js";
+import { isManager, merchant, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
+import { allTills } from "./till_list.js";
 import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
+// A part that fails hides no other one.
 async function load(day) {
-  const [report, list, drawers] = await Promise.all([
+  const parts = [
     takings(day, day, "day"),
     listed({ from: day, to: day }),
     drawersOfDay(day),
-  ]);
-  return { ...report, count: list.counters.ItemCountTtl, drawers };
+    isManager() ? allTills() : [],
+  ];
+  const found = await Promise.allSettled(parts);
+  const errors = found.filter((one) => one.status === "rejected").map((one) => one.reason);
+  if (errors.length === parts.length) throw errors[0];
+  const [report, list, drawers, tills] = found.map((one) => one.value);
+  return { report, count: list?.counters.ItemCountTtl, drawers, tills: tills ?? [], errors };
+}
+
+// Whether a till's features do not allow a kind of payment now. Unknown tills are not marked.
+function isOff(tills, { AgentID, InputType }) {
+  const features = tills.find((one) => one.ID === AgentID)?.MobileSettings.Features;
+  const kind = Object.values(KINDS).find((one) => one.inputType === InputType);
+  return Boolean(features && kind && !features[kind.feature]);
 }
 
 // The receipt numbers of each till: the service counts them without a gap.
@@ -38,7 +53,7 @@ function Numbers({ rows, numbers }) {
   </section>`;
 }
 
-function OfCurrency({ rows, taxes, currency }) {
+function OfCurrency({ rows, taxes, tills, currency }) {
   const held = of(rows, currency);
   const sums = total(held, currency);
   const names = texts.report;
@@ -51,7 +66,7 @@ function OfCurrency({ rows, taxes, currency }) {
   ) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
     rows=${grouped(held, key, currency)
       .sort(byNet)
-      .map((one) => html`<${SumRow} name=${label(one.row)} sums=${one} />`)}
+      .map((one) => html`<${SumRow} name=${label(one.row, one)} sums=${one} />`)}
     foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
   return html`<section>
     <h2>${currency ?? ""}</h2>
@@ -60,7 +75,7 @@ function OfCurrency({ rows, taxes, currency }) {
       <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
       <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
     </dl>
-    ${taxes.length > 0 && html`<h3>${names.taxes}</h3><${Taxes} taxes=${taxes} currency=${currency} />`}
+    ${taxes.length > 0 && html`<h3>${names.taxes}</h3><${Taxes} taxes=${taxes} net=${sums.net} currency=${currency} />`}
     ${held.length > 0 && list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
     ${held.length > 0 && seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
     ${sums.reversals > 0 && seesAll() && html`<p><small>${texts.giversOfReturns}</small></p>`}
@@ -69,7 +84,8 @@ function OfCurrency({ rows, taxes, currency }) {
       seesAll() &&
       list(
         (row) => `${tillIdOf(row)} ${kindOf(row)}`,
-        (row) => `${tillOf(row)}, ${kindOf(row)}`,
+        (row, { payments }) =>
+          html`${tillOf(row)}, ${kindOf(row)}${payments > 0 && isOff(tills, row) && html` <small class="bad">${names.isOff}</small>`}`,
         names.byTillAndKind,
         texts.columns.till,
       )
@@ -77,17 +93,22 @@ function OfCurrency({ rows, taxes, currency }) {
   </section>`;
 }
 
-function Report({ day, report: { rows, taxes, late, numbers, count, drawers } }) {
+function Takings({ report: { rows, taxes, late }, tills }) {
   const names = texts.report;
+  return html`${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} tills=${tills} currency=${currency} />`)}
+    ${late.length > 0 && html`<p>${names.late(late.map((one) => `${tillOf(one)} ${format(one.Amount, one.CurrencyID)} (${formatCount(one.Payments)})`).join(", "))}</p>`}`;
+}
+
+function Report({ day, found: { report, count, drawers, tills, errors }, reload }) {
+  const names = texts.report;
+  const nameOf = (id) => tills.find((one) => one.ID === id)?.Name;
   return html`<article class="card report">
     <h2>${names.of(formatDay(day))}</h2>
-    <dl class="sums">
-      <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
-    </dl>
-    ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} currency=${currency} />`)}
-    ${late.length > 0 && html`<p>${names.late(late.map((one) => `${tillOf(one)} ${format(one.Amount, one.CurrencyID)} (${formatCount(one.Payments)})`).join(", "))}</p>`}
-    <${Drawers} drawers=${drawers} />
-    ${numbers.length > 0 && html`<${Numbers} rows=${rows} numbers=${numbers} />`}
+    ${errors.map((error) => html`<${Failure} error=${error} retry=${reload} />`)}
+    ${count !== undefined && html`<dl class="sums"><div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div></dl>`}
+    ${report && html`<${Takings} report=${report} tills=${tills} />`}
+    ${drawers && html`<${Drawers} ...${drawers} nameOf=${nameOf} />`}
+    ${report?.numbers.length > 0 && html`<${Numbers} rows=${report.rows} numbers=${report.numbers} />`}
     <${Made} last=${day} />
   </article>`;
 }
@@ -97,5 +118,5 @@ export function DayReport({ query }) {
   const state = useLoaded(() => load(day), `${merchant().ClientID} ${day}`);
   return html`<${ReportHead} title=${texts.report.title} shown=${address("day-report")} />
     <${DayChoice} view="day-report" day=${day} words=${texts.report} />
-    <${Loaded} state=${state}>${(report) => html`<${Report} day=${day} report=${report} />`}<//>`;
+    <${Loaded} state=${state}>${(found) => html`<${Report} day=${day} found=${found} reload=${state.reload} />`}<//>`;
 }

@@ -2,12 +2,13 @@
 import { Chart } from "./chart.js";
 import { addDays, daysBetween, daysOf, formatDate, formatDayOfMonth, formatShortDay, isDay } from "../kit/dates.js";
 import { useLoaded } from "../kit/load.js";
-import { approximate, format, formatCount } from "../kit/money.js";
-import { Field, Loaded, Money } from "../kit/parts.js";
+import { arrivedAfter, tookMoney } from "./history.js";
+import { approximate, format, formatCount, sum } from "../kit/money.js";
+import { Failure, Field, Loaded, Money } from "../kit/parts.js";
 import { Made, Print, QUARTER_DAYS, ReportHead, Taxes } from "./reports.js";
 import { address, go } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
-import { currencies, grouped, of, takings, total } from "./takings.js";
+import { currencies, grouped, inGroups, of, takings, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
 import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
@@ -49,7 +50,25 @@ function OfCurrency({ rows, taxes, first, last, currency, isFirst }) {
           .map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
         foot=${html`<${SumRow} name=${texts.total} sums=${all} />`} />
     </section>
-    ${taxes.length > 0 && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} currency=${currency} /></section>`}`;
+    ${taxes.length > 0 && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} net=${all.net} currency=${currency} /></section>`}`;
+}
+
+// Sales of days that are over which a till sent after them. They are counted in these days, so a return that is filled in may
+// be wrong now.
+function Later({ first, last }) {
+  const state = useLoaded(() => arrivedAfter(first, last), `${merchant().ClientID} ${first} ${last}`);
+  const sales = state.data ?? [];
+  if (state.error) return html`<${Failure} error=${state.error} retry=${state.reload} />`;
+  if (!sales.length) return null;
+  const latest = sales
+    .map((one) => one.Received.slice(0, 10))
+    .sort()
+    .at(-1);
+  const taken = [...inGroups(sales.filter(tookMoney), (one) => one.CurrencyID)].map(([currency, held]) =>
+    format(sum(held.map((one) => one.Amount)), currency),
+  );
+  return html`<p class="note warn">${texts.days.later(formatCount(sales.length), taken.join(", "), formatDate(latest))}
+    <a href=${address("payments", { from: addDays(last, 1), to: today(), late: 1 })}>${texts.days.showLater}</a></p>`;
 }
 
 export function Days({ query }) {
@@ -61,6 +80,7 @@ export function Days({ query }) {
   const state = useLoaded(load, `${merchant().ClientID} ${first} ${last}`);
   return html`<${ReportHead} title=${texts.days.title} words=${`${formatDate(first)} – ${formatDate(last)}`} shown=${address("days", { from: first, to: last })} />
     <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} problem=${isBackwards && texts.days.backwards} />
+    ${!isBackwards && last < day && html`<${Later} first=${first} last=${last} />`}
     ${
       !isBackwards &&
       html`<${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map(

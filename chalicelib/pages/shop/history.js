@@ -13,6 +13,8 @@ export const FILTERS = {
   search: "Search",
   till: "AccountID",
   kind: "InputType",
+  operation: "Operation",
+  late: "Late",
   acquirer: "AcquirerCode",
   invoice: "Invoice",
   rrn: "RRN",
@@ -20,11 +22,15 @@ export const FILTERS = {
 };
 const NUMBERS = new Set(["till", "kind"]);
 const MONTH_DAYS = 31; // listed without a period
+const MAX_DAYS = 366; // of a list
 
 export function bodyOf(query) {
   const model = { ...account(), Sort: query.sort === "asc" ? "Date asc" : "Date desc", Page: Number(query.page) || 1 };
   for (const [name, field] of Object.entries(FILTERS)) {
     if (query[name]) model[field] = NUMBERS.has(name) ? Number(query[name]) || query[name] : query[name];
+  }
+  if (model.Late) {
+    model.Late = true;
   }
   if (model.Search) model.Search = sought(model.Search, merchant().CurrencyID);
   const period = {};
@@ -51,6 +57,16 @@ export async function listed(query) {
 
 export async function exported(query) {
   return (await call("report/export", { ...bodyOf({ ...query, page: "" }), Lang: language })).Url;
+}
+
+// The sales of days that are over which arrived after them: at most those of the latest hundred late sales.
+export async function arrivedAfter(first, last) {
+  const [next, now] = [addDays(last, 1), today()];
+  if (next > now) return [];
+  const from = [next, addDays(now, 1 - MAX_DAYS)].sort()[1];
+  const { payments } = await listed({ from, to: now, late: "1" });
+  const dayOf = (payment) => payment.Date.slice(0, 10);
+  return payments.filter((one) => dayOf(one) >= first && dayOf(one) <= last);
 }
 
 // A journal has the shown days that are over, and of the filters only the till.

@@ -41,8 +41,19 @@ export const shownAmount = (payment) => (isReversal(payment) ? negative(payment.
 export const meansOf = (payment) =>
   kindName(payment.InputType) + (payment.Card.PANEnding ? ` •••• ${payment.Card.PANEnding}` : "");
 
+// The day of a reversal's payment, which stands in a receipt number of the service.
+function originalDay({ ReverseInvoice }) {
+  const [, year, month, day] = /^(\d\d)(\d\d)(\d\d)\.\d+\.\d+$/.exec(ReverseInvoice ?? "") ?? [];
+  return year && `20${year}-${month}-${day}`;
+}
+
 function Row({ payment }) {
-  const operation = texts.operations[payment.OperationID];
+  const name = texts.operations[payment.OperationID];
+  const soldOn = isReversal(payment) && originalDay(payment);
+  const operation = soldOn ? texts.payments.ofDay(name, formatDate(soldOn)) : name;
+  const { Received } = payment;
+  const isLate = Received && Received.slice(0, 10) > payment.Date.slice(0, 10);
+  const offline = isLate ? texts.payments.late(formatDate(Received)) : texts.offline;
   const what = isReversal(payment)
     ? [operation, payment.Description].filter(Boolean).join(": ")
     : (payment.Description ?? operation);
@@ -50,7 +61,7 @@ function Row({ payment }) {
   return html`<li data-id=${payment.ID}><a href=${address("payments", {}, payment.ID)}>
     <time>${formatTime(payment.Date)}</time>
     <span class="what">${what}</span>
-    <span class="means">${meansOf(payment)}${payment.Received && ` · ${texts.offline}`}</span>
+    <span class="means">${meansOf(payment)}${Received && ` · ${offline}`}</span>
     <span class="till">${payment.TransPos.Name}</span>
     <${Badge} payment=${payment} />
     <span class=${`amount${moved}`}><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></span>
@@ -76,16 +87,22 @@ function Filters({ query, tills, error }) {
     html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
   const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}
     label=${texts.filters[name]} defaultValue=${query[name] ?? ""} problem=${problemOf(error, FIELDS[name])} />`;
-  const more = ["kind", "till", "invoice", "rrn", "extid", "acquirer"];
+  const more = ["kind", "operation", "late", "till", "invoice", "rrn", "extid", "acquirer"];
+  const choice = (name, values) => html`<${Field} id=${`filter-${name}`} label=${texts.filters[name]}>
+      <select id=${`filter-${name}`} name=${name}>${option("", texts.filters.every, query[name])}${values.map(([value, words]) => option(value, words, query[name]))}</select>
+    <//>`;
   return html`<form class="filters" onSubmit=${submit} role="search">
     ${input("search")}
     ${input("from", "date")}
     ${input("to", "date")}
     <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
     <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary><div class="filters">
-    <${Field} id="filter-kind" label=${texts.filters.kind}>
-      <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${Object.entries(KINDS).map(([key, { inputType }]) => option(inputType, texts.kinds[key], query.kind))}</select>
-    <//>
+    ${choice(
+      "kind",
+      Object.entries(KINDS).map(([key, { inputType }]) => [inputType, texts.kinds[key]]),
+    )}
+    ${choice("operation", Object.entries(texts.filters.operations))}
+    ${choice("late", [["1", texts.filters.lateOnly]])}
     ${
       (tills.data?.length > 0 || query.till) &&
       html`<${Field} id="filter-till" label=${texts.filters.till}>
@@ -95,7 +112,7 @@ function Filters({ query, tills, error }) {
       </select>
     <//>`
     }
-    ${more.slice(2).map((name) => input(name))}
+    ${more.slice(4).map((name) => input(name))}
     </div></details>
   </form>`;
 }

@@ -1,6 +1,6 @@
 // The reports: their heading with links to each other, the choice of a day, and the taxes that they show.
 import { addDays, firstOfMonth, formatMoment, inZone, isDay } from "../kit/dates.js";
-import { sum } from "../kit/money.js";
+import { difference, isZero, sum } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
 import { merchant, session, today } from "../kit/session.js";
@@ -56,25 +56,37 @@ const formatRate = (rate) =>
 
 export const taxName = ({ Name, Rate }) => (Name === null ? texts.report.noTax : `${Name} ${formatRate(Rate)}`);
 
-// The taxes of a currency, each summed over its days. A line may have two taxes, so the amounts that have them are not
-// added.
-export function Taxes({ taxes, currency }) {
+// The order of taxes: by code, name and rate, and last the money that has none.
+const byTax = ([one], [other]) =>
+  (one.Code === null) - (other.Code === null) ||
+  (one.Code ?? "").localeCompare(other.Code ?? "") ||
+  (one.Name ?? "").localeCompare(other.Name ?? "") ||
+  Number(one.Rate) - Number(other.Rate);
+
+// The taxes of a currency, each summed over its days. A line may have two taxes and counts in both: their amounts are added
+// only if they come to `net`.
+export function Taxes({ taxes, net, currency }) {
   const names = texts.report;
   const add = (rows, name) => sum(rows.map((one) => one[name]));
   const money = (amount, words) =>
     html`<td class="figure" data-unit=${words}><${Money} amount=${amount} currency=${currency} /></td>`;
+  const cells = (rows) => {
+    const [gross, tax] = [add(rows, "Gross"), add(rows, "Tax")];
+    return html`${money(gross, names.gross)}${money(difference(gross, tax), names.withoutTax)}${money(tax)}`;
+  };
   const byCode = inGroups(taxes, ({ Code, Name, Rate }) => JSON.stringify([Code, Name, String(Rate)]));
   if (taxes.every(({ Code }) => Code === null)) return null; // a shop without taxes
+  const isSum = isZero(difference(add(taxes, "Gross"), net));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`${names.taxes}, ${currency}`}><table class="taxes">
     <caption class="unseen">${names.taxes}, ${currency}</caption>
-    <thead><tr><th scope="col">${names.rate}</th><th scope="col" class="figure">${names.gross}</th><th scope="col" class="figure">${names.tax}</th></tr></thead>
-    <tbody>${[...byCode.values()].map(
-      (rows) => html`<tr class="tax">
-      <th scope="row">${taxName(rows[0])} <small>${rows[0].Code}</small></th>
-      ${money(add(rows, "Gross"), names.gross)}
-      ${money(add(rows, "Tax"))}
-    </tr>`,
-    )}</tbody>
-    <tfoot><tr class="tax"><th scope="row" colspan="2">${texts.total}</th>${money(add(taxes, "Tax"))}</tr></tfoot>
-  </table></div>`;
+    <thead><tr><th scope="col">${names.rate}</th>${[names.gross, names.withoutTax, names.tax].map((words) => html`<th scope="col" class="figure">${words}</th>`)}</tr></thead>
+    <tbody>${[...byCode.values()]
+      .sort(byTax)
+      .map(
+        (rows) =>
+          html`<tr class="tax"><th scope="row">${taxName(rows[0])} <small>${rows[0].Code}</small></th>${cells(rows)}</tr>`,
+      )}</tbody>
+    <tfoot><tr class="tax"><th scope="row">${texts.total}</th>${isSum ? cells(taxes) : html`<td /><td />${money(add(taxes, "Tax"))}`}</tr></tfoot>
+  </table></div>
+  ${!isSum && html`<p><small>${names.twoTaxes}</small></p>`}`;
 }

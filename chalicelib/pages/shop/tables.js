@@ -1,6 +1,6 @@
 // Lists by day, the pages of a list, and tables of sums.
 import { formatDay } from "../kit/dates.js";
-import { formatCount } from "../kit/money.js";
+import { formatCount, isZero } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
 import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
@@ -37,11 +37,11 @@ export function SumTable({ caption, first, rows, foot, empty = texts.nothing }) 
   </table></div>`;
 }
 
-// A row of sums: its name, payments, taken, given back, net.
+// A row of sums: its name with discounts if there are any, payments, taken, given back, net.
 export function SumRow({ name, sums }) {
   const money = (amount) => html`<td class="figure"><${Money} amount=${amount} currency=${sums.currency} /></td>`;
   return html`<tr class="sum">
-    <th scope="row">${name}</th>
+    <th scope="row">${name}${!isZero(sums.discounts) && html` <small class="off">${texts.discounts} <${Money} amount=${sums.discounts} currency=${sums.currency} /></small>`}</th>
     <td class="figure" data-unit=${texts.unit(sums.payments)}>${formatCount(sums.payments)}</td>
     ${money(sums.amount)}
     <td class=${`figure${sums.reversals ? "" : " none"}`} data-unit=${texts.returned(formatCount(sums.reversals), sums.reversals)}>${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${formatCount(sums.reversals)})</small>` : "–"}</td>

@@ -68,7 +68,7 @@ function OfCurrency({ rows, taxes, last, currency, isFirst }) {
         <tfoot><${Row} name=${texts.total} net=${net} before=${before} currency=${currency} /></tfoot>
       </table></div>
     </section>
-    ${taxes.length > 0 && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} currency=${currency} /></section>`}`;
+    ${taxes.length > 0 && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} net=${net} currency=${currency} /></section>`}`;
 }
 
 export function Week({ query }) {
