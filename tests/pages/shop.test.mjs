@@ -1074,8 +1074,13 @@ test("The list of payments says of a return from which day its payment is, and o
   const { Operation, Late } = sentOf(tab, "payment/listHistoryEx")[0].ListBasicModel;
   assert.deepEqual([Operation, Late], ["Reversal", true]);
   const rowsOf = (selector) => tab.all(`li ${selector}`).map((one) => one.label);
-  assert.deepEqual(rowsOf(".what"), ["Return of Nov 5, 2026: Tea", "Return: Tea", "Tea", "Tea"]);
-  assert.deepEqual(rowsOf(".means").slice(2), ["Cash · Offline, arrived Nov 25, 2026", "Cash · Offline"]);
+  assert.deepEqual(rowsOf(".what"), ["Return: Tea", "Return: Tea", "Tea", "Tea"]);
+  assert.deepEqual(rowsOf(".means"), [
+    "Cash · sold Nov 5, 2026",
+    "Cash",
+    "Cash · Offline, arrived Nov 25, 2026",
+    "Cash · Offline",
+  ]);
 });
 
 test("The day report has each drawer with its movements, and cash that was in none", async () => {

@@ -6,7 +6,7 @@ import { KINDS } from "../kit/kinds.js";
 import { useLoaded } from "../kit/load.js";
 import { format, formatCount } from "../kit/money.js";
 import { Failure, Loaded, Money } from "../kit/parts.js";
-import { DayChoice, Made, ReportHead, Taxes } from "./reports.js";
+import { DayChoice, Made, ReportHead, Taxes, hasTaxes } from "./reports.js";
 import { address } from "../kit/route.js";
 import { isManager, merchant, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
@@ -75,7 +75,7 @@ function OfCurrency({ rows, taxes, tills, currency }) {
       <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
       <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
     </dl>
-    ${taxes.length > 0 && html`<h3>${names.taxes}</h3><${Taxes} taxes=${taxes} net=${sums.net} currency=${currency} />`}
+    ${hasTaxes(taxes) && html`<h3>${names.taxes}</h3><${Taxes} taxes=${taxes} net=${sums.net} currency=${currency} />`}
     ${held.length > 0 && list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
     ${held.length > 0 && seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
     ${sums.reversals > 0 && seesAll() && html`<p><small>${texts.giversOfReturns}</small></p>`}

@@ -48,12 +48,15 @@ function originalDay({ ReverseInvoice }) {
 }
 
 function Row({ payment }) {
-  const name = texts.operations[payment.OperationID];
-  const soldOn = isReversal(payment) && originalDay(payment);
-  const operation = soldOn ? texts.payments.ofDay(name, formatDate(soldOn)) : name;
+  const operation = texts.operations[payment.OperationID];
   const { Received } = payment;
-  const isLate = Received && Received.slice(0, 10) > payment.Date.slice(0, 10);
-  const offline = isLate ? texts.payments.late(formatDate(Received)) : texts.offline;
+  const day = payment.Date.slice(0, 10);
+  const soldOn = isReversal(payment) && originalDay(payment);
+  const isLate = Received && Received.slice(0, 10) > day;
+  const remarks = [
+    soldOn && soldOn !== day && texts.payments.soldOn(formatDate(soldOn)),
+    Received && (isLate ? texts.payments.late(formatDate(Received)) : texts.offline),
+  ];
   const what = isReversal(payment)
     ? [operation, payment.Description].filter(Boolean).join(": ")
     : (payment.Description ?? operation);
@@ -61,7 +64,7 @@ function Row({ payment }) {
   return html`<li data-id=${payment.ID}><a href=${address("payments", {}, payment.ID)}>
     <time>${formatTime(payment.Date)}</time>
     <span class="what">${what}</span>
-    <span class="means">${meansOf(payment)}${Received && ` · ${offline}`}</span>
+    <span class="means">${[meansOf(payment), ...remarks].filter(Boolean).join(" · ")}</span>
     <span class="till">${payment.TransPos.Name}</span>
     <${Badge} payment=${payment} />
     <span class=${`amount${moved}`}><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></span>

@@ -56,6 +56,9 @@ const formatRate = (rate) =>
 
 export const taxName = ({ Name, Rate }) => (Name === null ? texts.report.noTax : `${Name} ${formatRate(Rate)}`);
 
+// Whether a shop has taxes. One without them has only money that has none.
+export const hasTaxes = (taxes) => taxes.some(({ Code }) => Code !== null);
+
 // The order of taxes: by code, name and rate, and last the money that has none.
 const byTax = ([one], [other]) =>
   (one.Code === null) - (other.Code === null) ||
@@ -75,7 +78,6 @@ export function Taxes({ taxes, net, currency }) {
     return html`${money(gross, names.gross)}${money(difference(gross, tax), names.withoutTax)}${money(tax)}`;
   };
   const byCode = inGroups(taxes, ({ Code, Name, Rate }) => JSON.stringify([Code, Name, String(Rate)]));
-  if (taxes.every(({ Code }) => Code === null)) return null; // a shop without taxes
   const isSum = isZero(difference(add(taxes, "Gross"), net));
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${`${names.taxes}, ${currency}`}><table class="taxes">
     <caption class="unseen">${names.taxes}, ${currency}</caption>
