@@ -167,8 +167,8 @@ def test_the_guide_of_goods_says_the_taxes_that_it_is_answered(stage: str) -> No
 
     taxes = [one["Transaction"]["TaxAmounts"][0]["Tax"] for one in (sold, coffee, rest)]
     assert taxes == [Decimal("20.80"), Decimal("4.96"), Decimal("15.84")]
-    assert [(one["Code"], one["Gross"], one["Tax"]) for one in taken["Taxes"]] == [
-        ("VAT15", Decimal("159.50"), Decimal("20.80")),
+    assert [(one["Gross"], one["Tax"]) for one in taken["Taxes"] if one["Code"] == "VAT15"] == [
+        (Decimal("159.50"), Decimal("20.80"))
     ]
     assert "VAT 15 % in R 38.00: R 4.96" in receipt["Receipt"]["Text"]
     assert [one["Drawer"]["Difference"] for one in drawers[:3]] == [None, None, Decimal("-1.50")]
