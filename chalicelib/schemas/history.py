@@ -11,11 +11,12 @@ from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.base import Identifier, Request, Rule, RuledRequest, Text, checked, contradiction, problem
-from chalicelib.schemas.field_types import ExtID
+from chalicelib.schemas.field_types import ExtID, one_of
 from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
 
 OLDEST_FIRST = "Date asc"
+PAYMENTS, REVERSALS = 1, 2  # Operation
 DAY_LENGTH = len("2026-01-31")
 
 
@@ -75,7 +76,7 @@ class ListBasicModel(Request):
     acquirer_code: Sought | None = None
     ext_id: ExtID | None = None
     page: Identifier = 0
-    operation: Annotated[Literal["Payment", "Reversal"] | None, BeforeValidator(_in_any_capitals)] = None
+    operation: Annotated[int, one_of((PAYMENTS, REVERSALS))] | None = None
     late: bool | None = None
     fiscal: Mapping[str, Any] | None = None
     offline_request_model: Mapping[str, Any] | None = None
@@ -110,7 +111,7 @@ class ListHistory(Context):
             original_invoice=_folded(model.invoice_original),
             rrn=_folded(model.rrn),
             client_product_code=self.client_product_code,
-            is_reversal=model.operation and model.operation == "Reversal",
+            is_reversal=None if model.operation is None else model.operation == REVERSALS,
             late=bool(model.late),
         )
 

@@ -402,7 +402,7 @@ def of_a_list(endpoint: str, period: dict[str, Evidence]) -> dict[str, Evidence]
         "Fiscal": finds({"Status": 5}),
         "OfflineRequestModel": finds({"Mode": 5}),
         "Page": narrowing(endpoint, cash, always(1), always(2)),
-        "Operation": narrowing(endpoint, cash, always("payment"), always("Reversal")),
+        "Operation": narrowing(endpoint, cash, always(1), always(2)),
         "Late": narrowing(endpoint, cash, always(False), always(True)),  # noqa: FBT003  the values of the filter
     }
     return {

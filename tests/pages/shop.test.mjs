@@ -1061,7 +1061,7 @@ test("Days that are over name the late sales that arrived after them", async () 
 test("The list of payments says of a return from which day its payment is, and of a late sale when it arrived", async () => {
   const back = { ...PAYMENT, ID: "R1", OperationID: 3, Substate: 502, ReverseInvoice: "261105.3.7" };
   const tab = await aShop({
-    hash: "#/payments?operation=Reversal&late=1",
+    hash: "#/payments?operation=2&late=1",
     answers: {
       "payment/listHistoryEx": listed(
         back,
@@ -1072,7 +1072,7 @@ test("The list of payments says of a return from which day its payment is, and o
     },
   });
   const { Operation, Late } = sentOf(tab, "payment/listHistoryEx")[0].ListBasicModel;
-  assert.deepEqual([Operation, Late], ["Reversal", true]);
+  assert.deepEqual([Operation, Late], [2, true]);
   const rowsOf = (selector) => tab.all(`li ${selector}`).map((one) => one.label);
   assert.deepEqual(rowsOf(".what"), ["Return: Tea", "Return: Tea", "Tea", "Tea"]);
   assert.deepEqual(rowsOf(".means"), [

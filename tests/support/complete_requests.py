@@ -156,7 +156,7 @@ def of_a_list(ids: Ids) -> dict[str, Any]:
         "InvoiceOriginal": "OFF-7",
         "RRN": "000000000000",
         "ExtID": "order-1",
-        "Operation": "Payment",
+        "Operation": 1,
         "Late": False,
         "Period": period(),
         "ClientProductCode": "ClientProductCode",

@@ -145,7 +145,7 @@ export const af = {
     extid: "Eie program se nommer",
     acquirer: "Bank se kode",
     operation: "Betalings of teruggawes",
-    operations: { Payment: "Betalings", Reversal: "Teruggawes en kansellasies" },
+    operations: { 1: "Betalings", 2: "Teruggawes en kansellasies" },
     late: "Aankoms",
     lateOnly: "Laat verkope",
     every: "Almal",

@@ -144,7 +144,7 @@ export const en = {
     extid: "Own program's number",
     acquirer: "Bank's code",
     operation: "Payments or returns",
-    operations: { Payment: "Payments", Reversal: "Returns and cancellations" },
+    operations: { 1: "Payments", 2: "Returns and cancellations" },
     late: "Arrival",
     lateOnly: "Late sales",
     every: "All",

@@ -20,7 +20,7 @@ export const FILTERS = {
   rrn: "RRN",
   extid: "ExtID",
 };
-const NUMBERS = new Set(["till", "kind"]);
+const NUMBERS = new Set(["till", "kind", "operation"]);
 const MONTH_DAYS = 31; // listed without a period
 const MAX_DAYS = 366; // of a list
 

@@ -128,7 +128,7 @@ function Counted({ query, counters }) {
   const days = daysShown(query)?.map(formatDate);
   const when = days && (days[0] === days[1] ? days[0] : days.join(" – "));
   const taken = format(counters.AmountCvt, merchant().CurrencyID);
-  return html`<p class="counted">${texts.payments.counted(formatCount(counters.ItemCountTtl), when)}${query.operation !== "Reversal" && ` ${texts.payments.taken(taken)}`}</p>`;
+  return html`<p class="counted">${texts.payments.counted(formatCount(counters.ItemCountTtl), when)}${query.operation !== "2" && ` ${texts.payments.taken(taken)}`}</p>`;
 }
 
 function Listed({ query, page: { payments, counters } }) {
