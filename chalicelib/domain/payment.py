@@ -23,7 +23,7 @@ from chalicelib.domain.paid_lines import paid_money
 from chalicelib.domain.permissions import is_enabled
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import Tax, TaxedLine, needs_buyer, taxed_again, taxes_of
-from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.terminal import Terminal, canonical_mid
 from chalicelib.domain.transaction import (
     AgentSnapshot,
     CardEntry,
@@ -167,6 +167,18 @@ def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers:
     if kind.needs_acquirer and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
+
+
+def usable_terminal(order: PaymentOrder, merchant: Merchant, terminal: Terminal | None) -> Terminal:
+    """Return the agent's terminal. Raise 315 when it has none, a blocked one, or cards and a lost number (MID)."""
+    if terminal is None:
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent has no terminal.")
+    if not terminal.state:
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
+    if KINDS[order.input_type].needs_acquirer and canonical_mid(terminal.back_retailer_id) in merchant.lost_mids:
+        message = "Another merchant has the number at the bank of the agent's terminal."
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, message)
+    return terminal
 
 
 def sold_at(order: PaymentOrder, merchant: Merchant) -> datetime | None:

@@ -9,20 +9,6 @@ from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.errors import Check, ErrorCode, Finding, missing
 
-ENTRY_CAPS = {
-    "0": "Unknown",
-    "1": "No terminal used",
-    "2": "Magnetic stripe reader",
-    "3": "Bar code",
-    "4": "OCR",
-    "5": "Magnetic stripe and chip reader",
-    "6": "Key entry",
-    "7": "Magnetic stripe reader and key entry",
-    "8": "Magnetic stripe and chip and key entry",
-    "9": "Chip reader",
-    "10": "None",
-}
-
 
 @dataclass(frozen=True)
 class Terminal:
@@ -64,6 +50,11 @@ class Terminal:
     for_account: bool | None = None
     sbp: str | None = None  # JSON text, as sent
     request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
+
+
+def canonical_mid(mid: str | None) -> str:
+    """Return a merchant's number at its bank (MID) as it is compared: without outer blanks, and without case."""
+    return (mid or "").strip().upper()
 
 
 def resolve_group(

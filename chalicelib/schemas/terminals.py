@@ -8,8 +8,9 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from chalicelib import exact_json, iso_codes
 from chalicelib.domain.answer_size import MOST_SHOWN, size_of_json
-from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
-from chalicelib.errors import Check, ErrorCode, Validation, invalid
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.terminal import Terminal
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
 from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (
     Answer,
@@ -37,6 +38,19 @@ from chalicelib.schemas.field_types import (
 from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, ZoneHours
 
+ENTRY_CAPS = {
+    "0": "Unknown",
+    "1": "No terminal used",
+    "2": "Magnetic stripe reader",
+    "3": "Bar code",
+    "4": "OCR",
+    "5": "Magnetic stripe and chip reader",
+    "6": "Key entry",
+    "7": "Magnetic stripe reader and key entry",
+    "8": "Magnetic stripe and chip and key entry",
+    "9": "Chip reader",
+    "10": "None",
+}
 SOUTH_AFRICA = "710"
 # ISO 3166-2:ZA, with the old and new forms of the two codes changed in 2021: GT is now GP, NL is KZN.
 PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "NW", "WC"})
@@ -235,3 +249,14 @@ class TerminalAnswer(Answer):
     """The answer to creating a terminal."""
 
     terminal: TerminalView
+
+    @classmethod
+    def of(cls, terminal: Terminal, loser: Merchant | None) -> Self:
+        """Return the answer, with a warning if another merchant (`loser`) lost its number at the bank."""
+        text = "The number was {}'s, merchant {}: its terminals with this number take no card payments now."
+        moved = [
+            Validation("BackRetailerID", ErrorCode.TID_TAKEN.code, text.format(one.name, one.id), WARNING)
+            for one in (loser,)
+            if one
+        ]
+        return cls(terminal=TerminalView.of(terminal), validations=[one.on_the_wire() for one in moved] or None)

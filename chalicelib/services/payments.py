@@ -59,7 +59,8 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    pos = PointOfSale(agent, merchant, _usable_terminal(loaded), _taxes_in_force(order, merchant, now))
+    terminal = payment.usable_terminal(order, merchant, _terminal_in(loaded))
+    pos = PointOfSale(agent, merchant, terminal, _taxes_in_force(order, merchant, now))
 
     if KINDS[order.input_type].needs_acquirer:
         return _take_by_card(order, pos, loaded, body.files, now)
@@ -106,16 +107,6 @@ def _terminal_in(loaded: Admitted) -> Terminal | None:
     """Return the agent's terminal, which may be another one than the authorizer's, if it has one."""
     terminal_id = loaded.agent.terminal_id
     return None if terminal_id is None else loaded.read(terminals.key(terminal_id))
-
-
-def _usable_terminal(loaded: Admitted) -> Terminal:
-    """Return the agent's terminal. Raise 315 when it has none, or a blocked one."""
-    terminal = _terminal_in(loaded)
-    if terminal is None:
-        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent has no terminal.")
-    if not terminal.state:
-        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
-    return terminal
 
 
 def _taxes_in_force(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[Tax, ...]:

@@ -15,7 +15,8 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.store import merchants, sequences, terminals, unique_names
 from chalicelib.store.audit import Act
-from chalicelib.store.table import Key
+from chalicelib.store.retries import retry_on_change
+from chalicelib.store.table import Key, Write, read
 from chalicelib.store.unique_names import UniqueName
 
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
@@ -38,37 +39,56 @@ def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> tuple[li
     return page_of(newest_first, body.page), len(found)
 
 
-def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
-    """Create a terminal of the merchant that the BranchID names.
+def create(body: CreateTerminal, caller: Caller, now: datetime) -> tuple[Terminal, Merchant | None]:
+    """Create a terminal of the merchant that the BranchID names. Return it, and the merchant that lost its number.
 
     Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
     otherwise a merchant could take payments into the account of another one.
     """
-    branch_id, names = body.readable("branch_id"), _names(body)
-    keys: list[Key[Any]] = [*([] if branch_id is None else [merchants.key(branch_id)]), *names.values()]
-    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
-    merchant = _merchant_of_branch(admitted, body)
-    group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
-    findings += _taken(names, admitted, merchant)
-    if findings or group is None:
-        raise invalid_references(*findings)
-    body.check_readable()
 
-    terminal = Terminal(
-        id=sequences.next_id(terminals.TABLE),
-        client_id=merchant.id,
-        group_id=group.id,
-        created_at=now,
-        financial_institution_id=merchant.financial_institution_id,
-        branch_name=merchant.name,
-        **body.record_fields(),
-    )
+    def attempt() -> tuple[Terminal, Merchant | None]:
+        branch_id, names = body.readable("branch_id"), _names(body)
+        keys: list[Key[Any]] = [*([] if branch_id is None else [merchants.key(branch_id)]), *names.values()]
+        admitted = admit(caller, *keys, current_account_id=body.current_account_id)
+        merchant = _merchant_of_branch(admitted, body)
+        group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
+        findings += _taken(names, admitted, merchant)
+        if findings or group is None:
+            raise invalid_references(*findings)
+        body.check_readable()
 
-    check_shown(terminal, body)
+        act = Act("create", caller.agent_id, now)
+        terminal = Terminal(
+            id=sequences.next_id(terminals.TABLE),
+            client_id=merchant.id,
+            group_id=group.id,
+            created_at=now,
+            financial_institution_id=merchant.financial_institution_id,
+            branch_name=merchant.name,
+            **body.record_fields(),
+        )
+        check_shown(terminal, body)
+        loser, registered = _register_mid(terminal, merchant, admitted, act)
 
-    registered = unique_names.register_names(terminal, moves_mid=admitted.agent.is_system_user)
-    terminals.create(terminal, Act("create", caller.agent_id, now), *registered)
-    return terminal
+        tid = unique_names.register_tid(merchant.id, terminal.tid, terminal.id)
+        terminals.create(terminal, act, tid, *registered)
+        return terminal, loser
+
+    return retry_on_change(attempt)
+
+
+def _register_mid(
+    terminal: Terminal, merchant: Merchant, admitted: Admitted, act: Act
+) -> tuple[Merchant | None, list[Write]]:
+    """Return the merchant from which a system user moves the number at the bank, if any, and the writes."""
+    mid = terminal.back_retailer_id
+    if not mid:
+        return None, []
+    held = admitted.read(unique_names.mid_key(mid)) if admitted.agent.is_system_user else None
+    loser = read(merchants.key(held.holder)) if held and held.holder != merchant.id else None
+    if loser is None:
+        return None, [unique_names.register_mid(mid, merchant.id)]
+    return loser, unique_names.move_mid(mid, loser, merchant, act)
 
 
 def _names(body: CreateTerminal) -> dict[str, Key[UniqueName]]:
