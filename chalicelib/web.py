@@ -376,8 +376,8 @@ def refuse(
     model, fields = model or RequestModel, sent or {}
     found = model.findings_of(refusal)
     items = tuple(replace(one, field=spelling_sent(one.field, fields, model)) for one in found)
-    body = envelope(refusal.error.code, refusal.message, items)
-    return Enveloped(body, refusal.error.status, headers)
+    body = envelope(refusal.error.code, refusal.message, items, model.MOST_FINDINGS)
+    return Enveloped(body, refusal.error.status, headers, may_name_values=model.FINDINGS_NAME_VALUES)
 
 
 def crash(defect: BaseException, request: Request) -> Response:

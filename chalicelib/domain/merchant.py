@@ -78,13 +78,3 @@ class Merchant:
     price_list_version: int = 0  # of its price list; 0: it has none
     taxes: tuple[Tax, ...] = ()  # of its price list
     taxes_changed_at: datetime | None = None  # when its price list last took away or changed a tax
-
-
-@dataclass(frozen=True)
-class MerchantProfile:
-    """A merchant, its terminal if it has exactly one, the number of products it may sell, and its picture's URL."""
-
-    merchant: Merchant
-    terminal_id: int | None
-    products: int
-    avatar_url: str | None

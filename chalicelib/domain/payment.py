@@ -438,12 +438,11 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
         linked = _usable(linked, pos.agent.id, today)
     (amount_minor, _), findings = amounts(order, pos.terminal)
-    findings += order.card_findings
-    findings += expired(order.card, today) if order.card else ()
+    findings += wrong_card(order, today)
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
-    findings += _check_acquirer(acquirer, acquirers, linked)
-    findings += _check_online(order)
-    findings += _check_chip(order)
+    findings += check_acquirer(acquirer, acquirers, linked)
+    findings += wrong_way(order)
+    findings += wrong_swipe(order)
     findings += check_group(order.terminal_group, pos.merchant, pos.terminal)
     request = _request(order, pos, linked, amount_minor)
     findings += refuse(acquirer, request) if acquirer in acquirers else ()
@@ -497,7 +496,13 @@ def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard
     return linked
 
 
-def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
+def wrong_card(order: PaymentOrder, today: date) -> Findings:
+    """Return the findings about the card, and one if it is no longer good on the merchant's day."""
+    return (*order.card_findings, *(expired(order.card, today) if order.card else ()))
+
+
+def check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
+    """Return a finding when no acquirer of a card payment has the code, or another one has linked the card."""
     if code in OWN_ACQUIRERS:
         return [Finding("acquirer", Check.CONTRADICTION, f"{code} takes no cards.")]
     if code not in acquirers:
@@ -508,7 +513,7 @@ def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | No
     return []
 
 
-def _check_chip(order: PaymentOrder) -> list[Finding]:
+def wrong_swipe(order: PaymentOrder) -> list[Finding]:
     """Return a finding when the stripe of a chip card was read and the request does not allow it."""
     if order.allow_swipe_over_chip or order.card is None or not order.card.has_chip:
         return []
@@ -516,11 +521,10 @@ def _check_chip(order: PaymentOrder) -> list[Finding]:
     return [Finding("allow_swipe_over_chip", Check.CONTRADICTION, message)]
 
 
-def _check_online(order: PaymentOrder) -> list[Finding]:
-    if not order.offline:
-        return []
-    message = "A card payment is authorized online."
-    return [Finding("offline", Check.CONTRADICTION, message)]
+def wrong_way(order: PaymentOrder) -> list[Finding]:
+    """Return a finding when a card payment is said to be taken offline."""
+    is_wrong = order.offline and KINDS[order.input_type].needs_acquirer
+    return [Finding("offline", Check.CONTRADICTION, "A card payment is authorized online.")] if is_wrong else []
 
 
 def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:

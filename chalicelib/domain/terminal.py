@@ -5,9 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE
-from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
-from chalicelib.errors import Check, ErrorCode, Finding, missing
 
 
 @dataclass(frozen=True)
@@ -55,21 +53,3 @@ class Terminal:
 def canonical_mid(mid: str | None) -> str:
     """Return a merchant's number at its bank (MID) as it is compared: without outer blanks, and without case."""
     return (mid or "").strip().upper()
-
-
-def resolve_group(
-    merchant: Merchant, group_id: int | None, group_code: str | None
-) -> tuple[TerminalGroup | None, list[Finding]]:
-    """Return the merchant's terminal group with this ID, code or both, else the group DEFAULT, with the findings."""
-    by_id = next((group for group in merchant.groups if group.id == group_id), None)
-    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
-    by_code = next((group for group in merchant.groups if group.code == code), None)
-    findings = []
-    if group_id is not None and by_id is None:
-        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
-    if group_code is not None and by_code is None:
-        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
-    if by_id and by_code and by_id != by_code:
-        text = "TerminalGroupID and TerminalGroupCode name different groups."
-        findings.append(Finding("group.code", Check.CONTRADICTION, text))
-    return by_id or by_code, findings

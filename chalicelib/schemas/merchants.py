@@ -1,10 +1,11 @@
 """The requests to create and update a merchant, and the view of a merchant."""
 
-from typing import Annotated, Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from chalicelib.domain.merchant import Manager, Merchant, MerchantProfile
+from chalicelib.domain.merchant import Manager, Merchant
 from chalicelib.iso_codes import country_name, currency_of_country
 from chalicelib.schemas.base import Answer, Identifier, LongText, Request, State, Text, View
 from chalicelib.schemas.field_types import (
@@ -125,10 +126,22 @@ class CreateMerchant(_Merchant):
 class UpdateMerchant(_Merchant):
     """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing."""
 
+    JUDGED: ClassVar[tuple[str, ...]] = ("id",)
+
     id: Identifier | None = None
     barcode_scanner: bool | None = None
     drawer_blind: bool | None = None
     image: Image | None = None
+
+
+@dataclass(frozen=True)
+class MerchantProfile:
+    """A merchant, its terminal if it has exactly one, the number of products it may sell, and its picture's URL."""
+
+    merchant: Merchant
+    terminal_id: int | None
+    products: int
+    avatar_url: str | None
 
 
 class MerchantView(View):

@@ -384,11 +384,12 @@ def _one_of_each(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterator[Fin
         yield Finding("files", Check.TWICE, "A payment has one photo and one signature.")
 
 
-def _of_order(judge: Callable[[PaymentOrder], Iterable[Finding]], *needed: str) -> Rule:
-    """Return a rule of the domain between fields of the order."""
+def of_order(judge: Callable[..., Iterable[Finding]], *needed: str, stored: Sequence[str] = ()) -> Rule:
+    """Return a rule of the domain between fields of the order, and the records of these names in the context."""
 
-    def findings(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterable[Finding]:
-        return judge(payment.to_domain("")) if payment.basic_tran.input_type in KINDS else ()
+    def findings(payment: "SubmitPayment", context: Mapping[str, Any]) -> Iterable[Finding]:
+        is_known = payment.basic_tran.input_type in KINDS
+        return judge(payment.to_domain(""), *(context[name] for name in stored)) if is_known else ()
 
     return Rule(("basic_tran.input_type", *needed), findings, judged_by_service=True)
 
@@ -414,9 +415,9 @@ class SubmitPayment(Context, RuledRequest):
     RULES: ClassVar[Sequence[Rule]] = (
         *map(_same_in_basic_tran, IN_EITHER_PLACE),
         Rule(("files.file_type",), _one_of_each),
-        _of_order(wrong_acquirer, "acq_tran.acquirer_code"),
-        _of_order(wrong_cash, "basic_tran.amount", "basic_tran.amount_cash_got"),
-        _of_order(_wrong_purchases, *("basic_tran.amount", "basic_tran.currency_id", PURCHASES)),
+        of_order(wrong_acquirer, "acq_tran.acquirer_code"),
+        of_order(wrong_cash, "basic_tran.amount", "basic_tran.amount_cash_got"),
+        of_order(_wrong_purchases, *("basic_tran.amount", "basic_tran.currency_id", PURCHASES)),
     )
     PATHS: ClassVar[Mapping[str, str]] = {
         "amount": "BasicTran.Amount",

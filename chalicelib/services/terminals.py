@@ -6,9 +6,10 @@ from typing import Any
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.agent_assignments import resolve_group
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.paging import page_of
-from chalicelib.domain.terminal import Terminal, resolve_group
+from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, Finding, invalid_references, missing
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, check_shown
 from chalicelib.services.caller_check import Admitted, admit

@@ -52,7 +52,6 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
     """Create a webhook with its own secret. From now on the merchant's transactions make events."""
     merchant, _ = _managed(body, caller, merchant_id)
     _check_room(merchant)
-    _check_url(body.url)
     webhook_id = sequences.next_id(webhooks_store.TABLE)
     secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES))
     made = Webhook(
@@ -85,8 +84,6 @@ def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: in
     def attempt() -> Made:
         merchant, before = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
         secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES)) if body.rotate_secret else None
-        if body.url is not None:
-            _check_url(body.url)
         after = _next_version(before, body, secret, now)
 
         if changed_fields(before, after):
@@ -149,6 +146,7 @@ def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -
     merchant, found = require_merchant(admitted, merchant_id), admitted.read(keys[0]) if keys else None
     if keys and found is None:
         raise ServiceError(ErrorCode.WEBHOOK_NOT_FOUND)
+    _check_url(body.readable("url"))
     body.check_readable()
     return merchant, found
 
@@ -158,8 +156,8 @@ def _check_room(merchant: Merchant) -> None:
         raise invalid(Finding("url", Check.OUT_OF_RANGE, f"A merchant has at most {webhooks.MOST} webhooks."))
 
 
-def _check_url(url: str) -> None:
-    if not may_be_called(url, settings().plain_webhook_hosts):
+def _check_url(url: str | None) -> None:
+    if url is not None and not may_be_called(url, settings().plain_webhook_hosts):
         raise invalid(Finding("url", Check.FORMAT, HTTPS))
 
 
