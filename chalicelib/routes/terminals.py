@@ -2,6 +2,7 @@
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
+from chalicelib.schemas.agents import PosView
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalAnswer, TerminalListAnswer
 from chalicelib.services import terminals
 
@@ -13,4 +14,7 @@ def create(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
 
 def list_page(merchant_id: int, body: ListTerminals, caller: Caller) -> TerminalListAnswer:
     """List the terminals of a merchant, the newest first, 100 a page."""
-    return TerminalListAnswer.of(*terminals.list_page(body, caller, merchant_id))
+    found, now = terminals.list_page(body, caller, merchant_id), outside.now()
+    profiles = found.shown.items() if found.shown is not None else ()
+    accounts = {terminal_id: [PosView.of(one, now, body.gmt) for one in agents] for terminal_id, agents in profiles}
+    return TerminalListAnswer.of(found.page, found.total, found.agents, accounts)

@@ -1,6 +1,6 @@
 """The request to create a terminal, and the view of a terminal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Self
 
@@ -199,15 +199,17 @@ class TerminalView(View):
     is_carousel: bool = False
 
     @classmethod
-    def of(cls, terminal: Terminal) -> Self:
-        """Return the view of a terminal."""
+    def of(cls, terminal: Terminal, agents: int = 0, accounts: list[PosView] | None = None) -> Self:
+        """Return the view of a terminal with the number of its agents, and the agents that are shown."""
         return cls.carried(
             terminal,
             name=terminal.tid,
             finst_id=terminal.financial_institution_id,
             branch_id=terminal.client_id,
             currency=terminal.currency.number,
-            accounts=[] if terminal.with_accounts else None,  # a new terminal has no agents
+            accounts=accounts,
+            pos_count=agents,
+            direct_pos_count=agents,
             phone=terminal.phone,
             sbp=parse_stored_object(terminal.sbp),
         )
@@ -230,6 +232,7 @@ class ListTerminals(Context):
     search: Text | None = None
     state: State | None = None
     page: Identifier | None = None
+    with_accounts: bool | None = None
 
 
 class TerminalListAnswer(Answer):
@@ -239,9 +242,18 @@ class TerminalListAnswer(Answer):
     terminals_counters: PageCounters
 
     @classmethod
-    def of(cls, page: list[Terminal], total: int) -> Self:
-        """Return the answer with one page of the matching terminals. `total` is the number of all matches."""
-        views = views_of(TerminalView.of, page)
+    def of(
+        cls,
+        page: Sequence[Terminal],
+        total: int,
+        agents: Mapping[int, int],
+        accounts: Mapping[int, list[PosView]],
+    ) -> Self:
+        """Return the answer with one page of the matching terminals.
+
+        `total` is the number of all matches. `agents` and `accounts` are by terminal: the number, and those shown.
+        """
+        views = views_of(lambda one: TerminalView.of(one, agents.get(one.id, 0), accounts.get(one.id)), page)
         return cls(terminals=views, terminals_counters=PageCounters.of(len(page), total))
 
 
@@ -259,4 +271,8 @@ class TerminalAnswer(Answer):
             for one in (loser,)
             if one
         ]
-        return cls(terminal=TerminalView.of(terminal), validations=[one.on_the_wire() for one in moved] or None)
+        accounts: list[PosView] | None = [] if terminal.with_accounts else None  # a new terminal has no agents
+        return cls(
+            terminal=TerminalView.of(terminal, accounts=accounts),
+            validations=[one.on_the_wire() for one in moved] or None,
+        )

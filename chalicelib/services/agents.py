@@ -1,6 +1,7 @@
 """Create, read, update and search agents, one by one and in batches."""
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -428,20 +429,22 @@ def search(body: ListAgents, caller: Caller, merchant_id: int, now: datetime) ->
         and (not body.search or matches_search(agent, body.search, names.get(agent.terminal_id or 0)))
     ]
 
-    page = page_of(found, body.page)
-    logins_of_page: list[Login | None] = read_all([agents.login_key(agent.email) for agent in page], for_list=True)
-    profiles = [
-        Profile(
-            agent,
-            merchant,
-            login,
-            names.get(agent.terminal_id or 0),
-            avatar_url=pictures.signed_url(agent.avatar_key),
-            secret_key=None if body.email is None else secret_key_of(agent, Act("show", caller.agent_id, now)),
-        )
-        for agent, login in zip(page, logins_of_page, strict=True)
-    ]
+    profiles = profiles_of(page_of(found, body.page), merchant, names)
+    if body.email is not None:
+        act = Act("show", caller.agent_id, now)
+        profiles = [replace(one, secret_key=secret_key_of(one.agent, act)) for one in profiles]
     return profiles, len(found)
+
+
+def profiles_of(listed: Sequence[Agent], merchant: Merchant, tids: Mapping[int, str]) -> list[Profile]:
+    """Return the agents of a merchant for a list. `tids` are the names of the merchant's terminals, by ID."""
+    logins: list[Login | None] = read_all([agents.login_key(agent.email) for agent in listed], for_list=True)
+    return [
+        Profile(
+            agent, merchant, login, tids.get(agent.terminal_id or 0), avatar_url=pictures.signed_url(agent.avatar_key)
+        )
+        for agent, login in zip(listed, logins, strict=True)
+    ]
 
 
 def _with_email(email: str, merchant_id: int) -> list[Agent]:

@@ -1,43 +1,74 @@
 """Create and list terminals."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.agent_assignments import resolve_group
+from chalicelib.domain.agent_assignments import Profile, resolve_group
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.paging import page_of
 from chalicelib.domain.terminal import Terminal
-from chalicelib.errors import ErrorCode, Finding, invalid_references, missing
+from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, check_shown
+from chalicelib.services import agents
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import require_merchant
+from chalicelib.store import agents as agents_store
 from chalicelib.store import merchants, sequences, terminals, unique_names
 from chalicelib.store.audit import Act
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import Key, Write, read
 from chalicelib.store.unique_names import UniqueName
 
+MOST_ACCOUNTS = 100  # on a page, as pos/list has
+TOO_MANY = (
+    f"The terminals of this page have more than {MOST_ACCOUNTS} agents: search for fewer, or leave out WithAccounts."
+)
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
 
 
-def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> tuple[list[Terminal], int]:
-    """Return a page of the matching terminals of a merchant, the newest first, and the number of all matches."""
+@dataclass(frozen=True)
+class Listed:
+    """A page of terminals, the number of all matches, the agents of each terminal, and those that are shown."""
+
+    page: Sequence[Terminal]
+    total: int
+    agents: Mapping[int, int]  # their number, by terminal
+    shown: Mapping[int, list[Profile]] | None  # by terminal; None: none are shown
+
+
+def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> Listed:
+    """Return a page of the matching terminals of a merchant, the newest first, with their agents of now."""
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    require_merchant(admitted, merchant_id)
+    merchant = require_merchant(admitted, merchant_id)
 
+    stored = terminals.of_merchant(merchant_id)
     searched = (body.search or "").casefold()
     found = [
         terminal
-        for terminal in terminals.of_merchant(merchant_id)
+        for terminal in stored
         if body.state in (None, terminal.state)
         and searched in "\n".join(filter(None, (getattr(terminal, name) for name in SEARCHED))).casefold()
     ]
     newest_first = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)
-    return page_of(newest_first, body.page), len(found)
+    page = page_of(newest_first, body.page)
+
+    of_page = {terminal.id for terminal in page}
+    assigned = [one for one in agents_store.of_merchant(merchant_id) if one.terminal_id in of_page and not one.deleted]
+    numbers = Counter(one.terminal_id or 0 for one in assigned)
+    if not body.with_accounts:
+        return Listed(page, len(found), numbers, None)
+    if len(assigned) > MOST_ACCOUNTS:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+    shown: dict[int, list[Profile]] = {terminal.id: [] for terminal in page}
+    for one in agents.profiles_of(assigned, merchant, {terminal.id: terminal.tid for terminal in page}):
+        shown[one.agent.terminal_id or 0].append(one)
+    return Listed(page, len(found), numbers, shown)
 
 
 def create(body: CreateTerminal, caller: Caller, now: datetime) -> tuple[Terminal, Merchant | None]:

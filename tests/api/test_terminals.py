@@ -8,7 +8,7 @@ from chalicelib import exact_json
 from chalicelib.store import audit, merchants, terminals, unique_names
 from chalicelib.store.table import commit, put_new
 from tests.support import builders, http
-from tests.support.builders import PASSWORD, Shop, a_shop, a_terminal, merchant_update, terminal_body
+from tests.support.builders import PASSWORD, Shop, a_shop, a_terminal, an_agent, merchant_update, terminal_body
 from tests.support.cards import a_card_body
 from tests.support.stored import stored_record
 from tests.support.transactions import a_body
@@ -308,3 +308,36 @@ def test_a_terminal_is_answered_in_40_kb_or_refused(shop: Shop, character: str) 
         assert len(json.dumps(shown, ensure_ascii=False).encode()) <= 60_000
     listed = shop.post(f"{shop.path}/terminal/list", {}).body
     assert len(listed["Terminals"]) == len(long) + (character != "\x01")
+
+
+def test_a_list_of_terminals_has_their_agents_of_now(shop: Shop) -> None:
+    first, second = shop.terminal(Title="Kiosk"), shop.terminal()
+    one, other = (shop.agent(TerminalID=first["ID"]) for _ in range(2))
+
+    def listed(**body: Any) -> dict[int, tuple[Any, ...]]:
+        found = shop.post(f"{shop.path}/terminal/list", body).body["Terminals"]
+        names = ("PosCount", "DirectPosCount", "Accounts")
+        return {terminal["ID"]: tuple(terminal[name] for name in names) for terminal in found}
+
+    assert listed() == {first["ID"]: (2, 2, None), second["ID"]: (0, 0, None)}
+    shop.post(f"{shop.path}/pos/{other['ID']}/update", {"TerminalID": second["ID"]})
+    found = listed(WithAccounts=True)
+    assert [
+        (count, [pos["ID"] for pos in accounts]) for count, _, accounts in (found[first["ID"]], found[second["ID"]])
+    ] == [
+        (1, [one["ID"]]),
+        (1, [other["ID"]]),
+    ]
+    assert found[first["ID"]][2] == shop.post(f"{shop.path}/pos/list", {"Search": one["Email"]}).body["PosList"]
+    shop.post(f"{shop.path}/pos/{one['ID']}/update", {"TIDNull": True})
+    assert listed(WithAccounts=True, Search="kiosk") == {first["ID"]: (0, 0, [])}
+
+
+def test_a_page_of_terminals_shows_a_hundred_agents_at_most(shop: Shop) -> None:
+    terminal = shop.terminal()
+    agents = [an_agent(client_id=shop.id, terminal_id=terminal["ID"]) for _ in range(101)]
+    commit(*(put_new("agents", one, "id") for one in agents[:100]))
+    commit(put_new("agents", agents[100], "id"))
+
+    assert shop.post(f"{shop.path}/terminal/list", {}).body["Terminals"][0]["PosCount"] == 101
+    assert shop.post(f"{shop.path}/terminal/list", {"WithAccounts": True}).error == (400, 404)
