@@ -38,7 +38,9 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchan
 
 
 def _profile(merchant: Merchant, terminal_id: int | None) -> MerchantProfile:
-    return MerchantProfile(merchant, terminal_id, len(settings().partners), pictures.signed_url(merchant.avatar_key))
+    number, url = merchant.financial_institution_id, pictures.signed_url(merchant.avatar_key)
+    institution = settings().institutions.get(number, str(number))
+    return MerchantProfile(merchant, institution, terminal_id, len(settings().partners), url)
 
 
 def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> MerchantProfile:
