@@ -172,6 +172,11 @@ class Endpoint:
     max_bytes: int = MEGABYTE
 
     @property
+    def methods(self) -> list[str]:
+        """Return the methods of the route. HEAD needs no credential of its own, so only a public GET has it."""
+        return [self.method, "HEAD"] if self.public and self.method == "GET" else [self.method]
+
+    @property
     def most_bytes(self) -> int:
         """Return the most bytes of a body. To read a long one costs more than a caller without credential may."""
         return min(self.max_bytes, PUBLIC_BYTES) if self.public else self.max_bytes
@@ -215,7 +220,7 @@ def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
     for endpoint in endpoints:
         extra = {} if endpoint.public else {"authorizer": authorizer}
         route = app.route(  # `_body_of` checks the media type, because a request without a body needs none
-            endpoint.path, methods=[endpoint.method], name=endpoint.name, content_types=["*/*"], **extra
+            endpoint.path, methods=endpoint.methods, name=endpoint.name, content_types=["*/*"], **extra
         )
         route(_handler(app, endpoint))
 
@@ -296,7 +301,7 @@ def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any
 
     No body is an empty object where no field is required.
     """
-    if request.method != "GET":
+    if request.method not in {"GET", "HEAD"}:
         is_optional = not any(field.is_required() for field in model.model_fields.values())
         return {} if is_optional and not request.raw_body else exact_json.parse(_body_of(request, limit))
     values = request.query_params or MultiDict({})
@@ -399,6 +404,8 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     if response.status_code >= FAILED and not isinstance(response, Enveloped | Document):
         response = _enveloped(response, request)
     allow_origin(response, request)
+    if request.method == "HEAD":
+        response.body = ""
     context = request.context.get("authorizer") or {}
     log(
         "request",

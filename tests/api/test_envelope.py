@@ -57,7 +57,7 @@ def test_a_refusal_before_the_body_is_read(
 def test_every_path_answers_another_method_as_the_gateway_writes_its_own_refusals(stage: str) -> None:
     methods: dict[str, list[str]] = {}
     for endpoint in endpoints.ENDPOINTS:
-        methods.setdefault(endpoint.path, []).append(endpoint.method)
+        methods.setdefault(endpoint.path, []).extend(endpoint.methods)
 
     for path, allowed in methods.items():
         reply = call(stage, "PATCH", path, {}, None)
@@ -305,3 +305,29 @@ def test_an_unknown_payment_is_unknown_at_either_endpoint_with_any_mode(stage: s
 def test_a_mode_nobody_may_send_is_refused_first(stage: str, endpoint: str) -> None:
     assert reverse(stage, endpoint, a_guid(), 4).error == (403, 151)
     assert reverse(stage, endpoint, a_guid(), 500).error == (400, 312)
+
+
+EVERY = (*endpoints.ENDPOINTS, *endpoints.DOCUMENTS)
+OF_THE_CONNECTION = {"Date", "Content-Length", "x-amzn-RequestId"}
+
+
+@pytest.mark.parametrize("endpoint", [one for one in EVERY if one.method == "GET"], ids=lambda one: one.path)
+def test_head_is_answered_as_get_without_a_body_wherever_get_is_public(stage: str, endpoint: web.Endpoint) -> None:
+    path = re.sub(r"\{\w+\}", "any", endpoint.path)
+    asked, head = (call(stage, method, path, None, None) for method in ("GET", "HEAD"))
+
+    assert head.text == ""
+    if endpoint.public:
+        assert head.status == asked.status
+        assert {name: value for name, value in head.headers.items() if name not in OF_THE_CONNECTION} == {
+            name: value for name, value in asked.headers.items() if name not in OF_THE_CONNECTION
+        }
+    else:
+        assert head.status == 405
+        assert "HEAD" not in head.headers["Allow"]
+
+
+def test_the_query_of_head_is_read_as_that_of_get(stage: str) -> None:
+    paths = [f"/api/v1/health{query}" for query in ("", "?deep=1", "?deep=x")]
+
+    assert [call(stage, "HEAD", path, None, None).status for path in paths] == [200, 200, 400]
