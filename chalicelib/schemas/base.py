@@ -576,7 +576,7 @@ class View(BaseModel):
 def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
     """Return the request as its model, or raise 202 with every finding."""
     country = data.get("CountryCode")
-    context = {"country_code": country if isinstance(country, str) else None}  # for telephone numbers
+    context = {"country_code": country.strip() if isinstance(country, str) else None}  # for telephone numbers
     try:
         return model.model_validate(data, context=context)
     except ValidationError as error:

@@ -56,6 +56,7 @@ from chalicelib.schemas.base import (
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, QueueId, ReceiptPhone, parse_picture
 from chalicelib.schemas.left_out import is_offline_sale, without, without_faults
+from chalicelib.schemas.names import VISIBLE
 from chalicelib.schemas.request_context import Context, Location
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
@@ -203,7 +204,7 @@ def _unicode(value: list[Any]) -> list[Any]:
 class Purchase(Request):
     """One line of a purchase."""
 
-    title: Text
+    title: Annotated[Text, VISIBLE]
     price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20)]  # below zero: a discount
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
