@@ -46,6 +46,7 @@ def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> Listed:
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted, merchant_id)
+    body.check_readable()
 
     stored = terminals.of_merchant(merchant_id)
     searched = (body.search or "").casefold()

@@ -228,9 +228,10 @@ def test_a_message_after_a_pause_is_sent_on_a_connection_of_its_own(
 
     def answer_once(sock: socket.socket) -> bool:
         [*earlier, last] = [one for one in server.requests if one.connection == server.requests[-1].connection]
+        closes = "Connection: close" in last.head
         if not earlier:
-            sock.sendall(http(200, body))
-        return not earlier and "Connection: close" not in last.head
+            sock.sendall(http(200, body, **({"Connection": "close"} if closes else {})))
+        return not earlier and not closes
 
     files.get.cache_clear()
     with scripted(answer_once) as server:
