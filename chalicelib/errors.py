@@ -169,16 +169,20 @@ def invalid(*validations: Finding) -> ServiceError:
 
 def invalid_references(*validations: Finding) -> ServiceError:
     """Return the refusal of references to missing records: the first one's error, or 202 if other fields are wrong."""
+    if {item.code for item in validations} == {Check.PATH_AND_BODY_DIFFER}:
+        return ServiceError(ErrorCode.PATH_AND_BODY_DIFFER, validations=validations)
     if any(item.code in set(Check) for item in validations):
         return invalid(*validations)
     first = next(error for error in ErrorCode if error.code == validations[0].code)
     return ServiceError(first, validations=validations)
 
 
-def envelope(code: int = 0, message: str | None = None, validations: tuple[Validation, ...] = ()) -> dict[str, Any]:
+def envelope(
+    code: int = 0, message: str | None = None, validations: tuple[Validation, ...] = (), most: int = MAX_VALIDATIONS
+) -> dict[str, Any]:
     """Return the three fields of every body of the service."""
     return {
         "ErrorCode": code,
         "ErrorMessage": message,
-        "Validations": [item.on_the_wire() for item in validations[:MAX_VALIDATIONS]] or None,
+        "Validations": [item.on_the_wire() for item in validations[:most]] or None,
     }

@@ -172,6 +172,11 @@ class Endpoint:
     max_bytes: int = MEGABYTE
 
     @property
+    def methods(self) -> list[str]:
+        """Return the methods of the route. HEAD needs no credential of its own, so only a public GET has it."""
+        return [self.method, "HEAD"] if self.public and self.method == "GET" else [self.method]
+
+    @property
     def most_bytes(self) -> int:
         """Return the most bytes of a body. To read a long one costs more than a caller without credential may."""
         return min(self.max_bytes, PUBLIC_BYTES) if self.public else self.max_bytes
@@ -215,7 +220,7 @@ def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
     for endpoint in endpoints:
         extra = {} if endpoint.public else {"authorizer": authorizer}
         route = app.route(  # `_body_of` checks the media type, because a request without a body needs none
-            endpoint.path, methods=[endpoint.method], name=endpoint.name, content_types=["*/*"], **extra
+            endpoint.path, methods=endpoint.methods, name=endpoint.name, content_types=["*/*"], **extra
         )
         route(_handler(app, endpoint))
 
@@ -228,7 +233,8 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         assert request is not None  # noqa: S101  for mypy: a handler always has a request
         sent: dict[str, Any] = {}
         try:
-            return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), endpoint.body, sent)
+            model = None if endpoint.public else endpoint.body
+            return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), model, sent)
         except ServiceError as refusal:
             if refusal.error.is_outage:
                 is_of_the_store = refusal.error is ErrorCode.STORE_UNAVAILABLE
@@ -284,7 +290,8 @@ def _body(
         if refusal.error is ErrorCode.MALFORMED_JSON:
             return unread(model, {}, refusal)
         raise
-    body = request_or_part(model, sent, refused_names(model, sent))
+    # To look at a thousand unknown names costs more than a caller without credential may.
+    body = request_or_part(model, sent, refused_names(model, sent) if caller else ())
     named = body.readable("current_account_id")
     if caller is not None and named not in (None, caller.agent_id):
         return unread(model, {}, ServiceError(ErrorCode.NOT_THE_CALLER))
@@ -296,7 +303,7 @@ def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any
 
     No body is an empty object where no field is required.
     """
-    if request.method != "GET":
+    if request.method not in {"GET", "HEAD"}:
         is_optional = not any(field.is_required() for field in model.model_fields.values())
         return {} if is_optional and not request.raw_body else exact_json.parse(_body_of(request, limit))
     values = request.query_params or MultiDict({})
@@ -376,8 +383,8 @@ def refuse(
     model, fields = model or RequestModel, sent or {}
     found = model.findings_of(refusal)
     items = tuple(replace(one, field=spelling_sent(one.field, fields, model)) for one in found)
-    body = envelope(refusal.error.code, refusal.message, items)
-    return Enveloped(body, refusal.error.status, headers)
+    body = envelope(refusal.error.code, refusal.message, items, model.MOST_FINDINGS)
+    return Enveloped(body, refusal.error.status, headers, may_name_values=model.FINDINGS_NAME_VALUES)
 
 
 def crash(defect: BaseException, request: Request) -> Response:
@@ -399,6 +406,8 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     if response.status_code >= FAILED and not isinstance(response, Enveloped | Document):
         response = _enveloped(response, request)
     allow_origin(response, request)
+    if request.method == "HEAD":
+        response.body = ""
     context = request.context.get("authorizer") or {}
     log(
         "request",

@@ -1,10 +1,10 @@
-"""The terminal, printer and branch that a request names for an agent, found or refused; the search over agents."""
+"""The terminal, printer, branch and group that a request names, found or refused; the search over agents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
-from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import RememberedSession
 from chalicelib.domain.terminal import Terminal
@@ -58,6 +58,24 @@ def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:
     The interface has no other branches.
     """
     return [missing(name, ErrorCode.BRANCH_NOT_FOUND) for name, branch in requested.items() if branch != client_id]
+
+
+def resolve_group(
+    merchant: Merchant, group_id: int | None, group_code: str | None
+) -> tuple[TerminalGroup | None, list[Finding]]:
+    """Return the merchant's terminal group with this ID, code or both, else the group DEFAULT, with the findings."""
+    by_id = next((group for group in merchant.groups if group.id == group_id), None)
+    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
+    by_code = next((group for group in merchant.groups if group.code == code), None)
+    findings = []
+    if group_id is not None and by_id is None:
+        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
+    if group_code is not None and by_code is None:
+        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
+    if by_id and by_code and by_id != by_code:
+        text = "TerminalGroupID and TerminalGroupCode name different groups."
+        findings.append(Finding("group.code", Check.CONTRADICTION, text))
+    return by_id or by_code, findings
 
 
 @dataclass(frozen=True)

@@ -128,17 +128,6 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : at + 1 + size]), at + 1 + size
 
 
-def encoded(tag: int, value: bytes) -> bytes:
-    """Return a primitive data object as bytes, its length in the shortest form."""
-    size = len(value)
-    length = _octets(size) if size < LONG else bytes([LONG + len(_octets(size))]) + _octets(size)
-    return _octets(tag) + length + value
-
-
-def _octets(number: int) -> bytes:
-    return number.to_bytes(max(1, (number.bit_length() + 7) // 8))
-
-
 def track2(text: str) -> Track2:
     """Parse a track 2 as a reader sends it, with or without its sentinels and check character."""
     match = TRACK2.fullmatch(text)

@@ -74,17 +74,7 @@ class Merchant:
     drawer_blind: bool = False  # its agents see what an open drawer should hold only after the count
     webhooks: int = 0  # the number of its webhooks, on or off
     events_until: datetime | None = None  # transactions that begin before it make events; None: none do
-
+    lost_mids: frozenset[str] = frozenset()  # numbers at the bank that it had, and another merchant has now
     price_list_version: int = 0  # of its price list; 0: it has none
     taxes: tuple[Tax, ...] = ()  # of its price list
     taxes_changed_at: datetime | None = None  # when its price list last took away or changed a tax
-
-
-@dataclass(frozen=True)
-class MerchantProfile:
-    """A merchant, its terminal if it has exactly one, the number of products it may sell, and its picture's URL."""
-
-    merchant: Merchant
-    terminal_id: int | None
-    products: int
-    avatar_url: str | None

@@ -23,7 +23,7 @@ from chalicelib.domain.paid_lines import paid_money
 from chalicelib.domain.permissions import is_enabled
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.taxes import Tax, TaxedLine, needs_buyer, taxed_again, taxes_of
-from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.terminal import Terminal, canonical_mid
 from chalicelib.domain.transaction import (
     AgentSnapshot,
     CardEntry,
@@ -167,6 +167,18 @@ def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers:
     if kind.needs_acquirer and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
+
+
+def usable_terminal(order: PaymentOrder, merchant: Merchant, terminal: Terminal | None) -> Terminal:
+    """Return the agent's terminal. Raise 315 when it has none, a blocked one, or cards and a lost number (MID)."""
+    if terminal is None:
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent has no terminal.")
+    if not terminal.state:
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
+    if KINDS[order.input_type].needs_acquirer and canonical_mid(terminal.back_retailer_id) in merchant.lost_mids:
+        message = "Another merchant has the number at the bank of the agent's terminal."
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, message)
+    return terminal
 
 
 def sold_at(order: PaymentOrder, merchant: Merchant) -> datetime | None:
@@ -426,12 +438,11 @@ def with_card(  # noqa: PLR0913  each argument is needed and independent
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
         linked = _usable(linked, pos.agent.id, today)
     (amount_minor, _), findings = amounts(order, pos.terminal)
-    findings += order.card_findings
-    findings += expired(order.card, today) if order.card else ()
+    findings += wrong_card(order, today)
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
-    findings += _check_acquirer(acquirer, acquirers, linked)
-    findings += _check_online(order)
-    findings += _check_chip(order)
+    findings += check_acquirer(acquirer, acquirers, linked)
+    findings += wrong_way(order)
+    findings += wrong_swipe(order)
     findings += check_group(order.terminal_group, pos.merchant, pos.terminal)
     request = _request(order, pos, linked, amount_minor)
     findings += refuse(acquirer, request) if acquirer in acquirers else ()
@@ -485,7 +496,13 @@ def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard
     return linked
 
 
-def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
+def wrong_card(order: PaymentOrder, today: date) -> Findings:
+    """Return the findings about the card, and one if it is no longer good on the merchant's day."""
+    return (*order.card_findings, *(expired(order.card, today) if order.card else ()))
+
+
+def check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
+    """Return a finding when no acquirer of a card payment has the code, or another one has linked the card."""
     if code in OWN_ACQUIRERS:
         return [Finding("acquirer", Check.CONTRADICTION, f"{code} takes no cards.")]
     if code not in acquirers:
@@ -496,7 +513,7 @@ def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | No
     return []
 
 
-def _check_chip(order: PaymentOrder) -> list[Finding]:
+def wrong_swipe(order: PaymentOrder) -> list[Finding]:
     """Return a finding when the stripe of a chip card was read and the request does not allow it."""
     if order.allow_swipe_over_chip or order.card is None or not order.card.has_chip:
         return []
@@ -504,11 +521,10 @@ def _check_chip(order: PaymentOrder) -> list[Finding]:
     return [Finding("allow_swipe_over_chip", Check.CONTRADICTION, message)]
 
 
-def _check_online(order: PaymentOrder) -> list[Finding]:
-    if not order.offline:
-        return []
-    message = "A card payment is authorized online."
-    return [Finding("offline", Check.CONTRADICTION, message)]
+def wrong_way(order: PaymentOrder) -> list[Finding]:
+    """Return a finding when a card payment is said to be taken offline."""
+    is_wrong = order.offline and KINDS[order.input_type].needs_acquirer
+    return [Finding("offline", Check.CONTRADICTION, "A card payment is authorized online.")] if is_wrong else []
 
 
 def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import from_minor, smallest_coin
 from chalicelib.domain.paid_lines import paid_money, spread
-from chalicelib.domain.taxes import TaxAmount, TaxedLine, half_up, taxes_back
+from chalicelib.domain.taxes import TaxAmount, TaxedLine, half_up
 from chalicelib.domain.transaction import PRECISION, Purchase, Transaction
 from chalicelib.errors import Check, Finding
 
@@ -143,3 +143,23 @@ def taxes_given_back(
 def with_codes(remaining: Sequence[Remaining], money: Sequence[int]) -> list[TaxedLine]:
     """Return the money of each line with the codes of its taxes."""
     return [TaxedLine(part, one.line.tax_codes) for one, part in zip(remaining, money, strict=True)]
+
+
+def taxes_back(
+    whole: Sequence[TaxAmount], remaining: Sequence[TaxedLine], returned: Sequence[TaxedLine], left: Sequence[int]
+) -> tuple[TaxAmount, ...]:
+    """Return the taxes that a reversal gives back: of the tax that is `left` the share of the money of its lines.
+
+    `whole` are the taxes of the payment. `remaining` and `returned` have the money of each of its lines before the
+    reversal, and of the reversal. So the last reversal takes all that is left. Taxes of nothing are left out.
+    """
+    rows = []
+    for tax, left_minor in zip(whole, left, strict=True):
+        of_code = [tax.code.lower() in line.counted((tax,)) for line in remaining]
+        gross, back = (
+            sum(line.money_minor for line, counts in zip(lines, of_code, strict=True) if counts)
+            for lines in (remaining, returned)
+        )
+        if back:
+            rows.append(TaxAmount(tax.code, tax.name, tax.rate, back, half_up(Fraction(left_minor * back, gross))))
+    return tuple(rows)

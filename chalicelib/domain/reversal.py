@@ -178,10 +178,17 @@ def decide(order: ReversalOrder, original: Transaction, now: datetime, card_find
     remains = f"{from_minor(original.remaining_minor, original.currency):f} {original.currency.code}"
     if amount_minor > original.remaining_minor:
         raise ServiceError(ErrorCode.EXCEEDS_REMAINDER, f"Only {remains} remain of the payment.")
-    if order.partial is False and amount_minor != original.remaining_minor:
-        message = f"PartialReverse is false, and {remains} remain."
-        raise invalid(Finding("amount", Check.CONTRADICTION, message))
+    if findings := wrong_rest(order, original, amount_minor):
+        raise invalid(*findings)
     return amount_minor
+
+
+def wrong_rest(order: ReversalOrder, original: Transaction, amount_minor: int) -> list[Finding]:
+    """Return a finding when a reversal of all that remains names a part of it."""
+    if order.partial is not False or amount_minor >= original.remaining_minor:
+        return []
+    remains = f"{from_minor(original.remaining_minor, original.currency):f} {original.currency.code}"
+    return [Finding("amount", Check.CONTRADICTION, f"PartialReverse is false, and {remains} remain.")]
 
 
 def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent

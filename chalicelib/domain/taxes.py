@@ -107,26 +107,6 @@ def taxed_again(lines: Iterable[TaxedLine], known: Sequence[Tax | TaxAmount]) ->
     return sum(line.money_minor * max(len(line.counted(known)) - 1, 0) for line in lines)
 
 
-def taxes_back(
-    whole: Sequence[TaxAmount], remaining: Sequence[TaxedLine], returned: Sequence[TaxedLine], left: Sequence[int]
-) -> tuple[TaxAmount, ...]:
-    """Return the taxes that a reversal gives back: of the tax that is `left` the share of the money of its lines.
-
-    `whole` are the taxes of the payment. `remaining` and `returned` have the money of each of its lines before the
-    reversal, and of the reversal. So the last reversal takes all that is left. Taxes of nothing are left out.
-    """
-    rows = []
-    for tax, left_minor in zip(whole, left, strict=True):
-        of_code = [tax.code.lower() in line.counted((tax,)) for line in remaining]
-        gross, back = (
-            sum(line.money_minor for line, counts in zip(lines, of_code, strict=True) if counts)
-            for lines in (remaining, returned)
-        )
-        if back:
-            rows.append(TaxAmount(tax.code, tax.name, tax.rate, back, half_up(Fraction(left_minor * back, gross))))
-    return tuple(rows)
-
-
 def half_up(exact: Fraction | int) -> int:
     """Return the nearest whole number; a half goes away from zero."""
     nearest = int(abs(Fraction(exact)) + Fraction(1, 2))

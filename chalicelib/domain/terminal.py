@@ -5,23 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE
-from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
-from chalicelib.errors import Check, ErrorCode, Finding, missing
-
-ENTRY_CAPS = {
-    "0": "Unknown",
-    "1": "No terminal used",
-    "2": "Magnetic stripe reader",
-    "3": "Bar code",
-    "4": "OCR",
-    "5": "Magnetic stripe and chip reader",
-    "6": "Key entry",
-    "7": "Magnetic stripe reader and key entry",
-    "8": "Magnetic stripe and chip and key entry",
-    "9": "Chip reader",
-    "10": "None",
-}
 
 
 @dataclass(frozen=True)
@@ -66,19 +50,6 @@ class Terminal:
     request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
 
 
-def resolve_group(
-    merchant: Merchant, group_id: int | None, group_code: str | None
-) -> tuple[TerminalGroup | None, list[Finding]]:
-    """Return the merchant's terminal group with this ID, code or both, else the group DEFAULT, with the findings."""
-    by_id = next((group for group in merchant.groups if group.id == group_id), None)
-    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
-    by_code = next((group for group in merchant.groups if group.code == code), None)
-    findings = []
-    if group_id is not None and by_id is None:
-        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
-    if group_code is not None and by_code is None:
-        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
-    if by_id and by_code and by_id != by_code:
-        text = "TerminalGroupID and TerminalGroupCode name different groups."
-        findings.append(Finding("group.code", Check.CONTRADICTION, text))
-    return by_id or by_code, findings
+def canonical_mid(mid: str | None) -> str:
+    """Return a merchant's number at its bank (MID) as it is compared: without outer blanks, and without case."""
+    return (mid or "").strip().upper()

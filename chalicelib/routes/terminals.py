@@ -2,15 +2,19 @@
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalAnswer, TerminalListAnswer, TerminalView
+from chalicelib.schemas.agents import PosView
+from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalAnswer, TerminalListAnswer
 from chalicelib.services import terminals
 
 
 def create(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
     """Create a terminal of a merchant."""
-    return TerminalAnswer(terminal=TerminalView.of(terminals.create(body, caller, outside.now())))
+    return TerminalAnswer.of(*terminals.create(body, caller, outside.now()))
 
 
 def list_page(merchant_id: int, body: ListTerminals, caller: Caller) -> TerminalListAnswer:
     """List the terminals of a merchant, the newest first, 100 a page."""
-    return TerminalListAnswer.of(*terminals.list_page(body, caller, merchant_id))
+    found, now = terminals.list_page(body, caller, merchant_id), outside.now()
+    profiles = found.shown.items() if found.shown is not None else ()
+    accounts = {terminal_id: [PosView.of(one, now, body.gmt) for one in agents] for terminal_id, agents in profiles}
+    return TerminalListAnswer.of(found.page, found.total, found.agents, accounts)

@@ -14,7 +14,7 @@ from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.permissions import Right, is_administrator, rights_of
 from chalicelib.domain.sessions import RememberedSession
-from chalicelib.errors import WARNING, Check, ErrorCode, Validation
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
 from chalicelib.iso_codes import currency_code
 from chalicelib.schemas.base import (
     Answer,
@@ -31,6 +31,7 @@ from chalicelib.schemas.base import (
     validations_of,
     views_of,
 )
+from chalicelib.schemas.bodies import unread
 from chalicelib.schemas.field_types import (
     CountryCode,
     CurrencyID,
@@ -106,7 +107,7 @@ class _Agent(Context):
 class CreateAgent(_Agent):
     """The body of merchant/{merchantId}/pos/create."""
 
-    JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "branch_id")
+    JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "branch_id", "client_id")
 
     name: Name
     email: Email
@@ -145,6 +146,7 @@ EndSessions = Annotated[bool | tuple[str, ...] | None, PlainValidator(_end_sessi
 class UpdateAgent(_Agent, RuledRequest):
     """The body of merchant/{merchantId}/pos/{posId}/update."""
 
+    JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "id")
     RULES: ClassVar[Sequence[Rule]] = (
         contradiction(
             ("unlock", "state"),
@@ -194,7 +196,12 @@ class UpdateAgent(_Agent, RuledRequest):
 class ReadableItem(Request):
     """The readable fields of an item of a batch. An unreadable e-mail is empty."""
 
-    email: str = ""
+    JUDGED: ClassVar[tuple[str, ...]] = (
+        *("email", "state", "branches_actions.branch_id"),
+        *("printer_and_tax_settings.printer_id", "printer_and_tax_settings.printer_code"),
+    )
+
+    email: Annotated[Text, Field(min_length=1)] = ""
     state: State | None = None
     printer_and_tax_settings: PrinterIn | None = None
     branches_actions: Rights | None = None
@@ -203,7 +210,7 @@ class ReadableItem(Request):
     def takes_administration(self) -> bool:
         """Return whether the item takes the right of an administrator away, if the agent has it."""
         rights = self.branches_actions
-        return rights is not None and not any(Right.ADMINISTRATOR in one.actions for one in rights)
+        return rights is not None and not any(Right.ADMINISTRATOR in (one.actions or ()) for one in rights)
 
 
 class BulkItem(ReadableItem):
@@ -221,6 +228,9 @@ class BulkUpdate(Context):
     """The body of merchant/{merchantId}/pos/updatebulk. An invalid item does not prevent the others."""
 
     ITEMS: ClassVar[Mapping[str, type[Request]]] = {"PosBulk": BulkItem}
+    JUDGED: ClassVar[tuple[str, ...]] = ("pos_bulk",)
+    FINDINGS_NAME_VALUES: ClassVar[bool] = True
+    MOST_FINDINGS: ClassVar[int] = 300
 
     pos_bulk: list[Any]
 
@@ -235,10 +245,7 @@ def _read_item(path: str, sent: Any) -> tuple[ReadableItem, list[Validation]]:
         return BulkItem.model_validate(sent), refused
     except ValidationError as error:
         findings = [*(_within(path, finding) for finding in validations_of(error)), *refused]
-        faulty = {str(name).lower() for detail in error.errors(include_url=False) for name in detail["loc"][:1]}
-        fields = sent if isinstance(sent, dict) else {}
-        readable = {name: value for name, value in fields.items() if name.lower() not in faulty}
-        return ReadableItem.model_validate(readable), findings
+        return unread(ReadableItem, sent if isinstance(sent, dict) else {}, invalid()), findings
 
 
 def _within(path: str, finding: Validation) -> Validation:
@@ -363,7 +370,7 @@ class BulkAnswer(Answer):
     """The answer to updating several agents: the findings about the agents that were not updated."""
 
     FINDINGS_NAME_VALUES: ClassVar[bool] = True
-    MOST_FINDINGS: ClassVar[int] = 300
+    MOST_FINDINGS: ClassVar[int] = BulkUpdate.MOST_FINDINGS
 
     pos: PosView | None = None
 
@@ -373,10 +380,14 @@ class BulkAnswer(Answer):
 
         The first finding of every faulty item comes first, so the limit leaves no faulty item unnamed.
         """
-        first = [of_item[0] for of_item in findings if of_item]
-        further = [finding for of_item in findings for finding in of_item[1:]]
-        listed = (first + further)[: cls.MOST_FINDINGS]
+        listed = in_order(findings)[: cls.MOST_FINDINGS]
         return cls(validations=[finding.on_the_wire() for finding in listed] or None)
+
+
+def in_order(findings: list[list[Validation]]) -> list[Validation]:
+    """Return the findings about the items of a batch: the first one of each item, then the others."""
+    first = [of_item[0] for of_item in findings if of_item]
+    return first + [finding for of_item in findings for finding in of_item[1:]]
 
 
 class PageCounters(View):

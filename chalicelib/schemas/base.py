@@ -25,6 +25,8 @@ from pydantic import (
     SecretStr,
     ValidationError,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
     model_validator,
 )
@@ -313,6 +315,8 @@ class Request(BaseModel):
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {}  # refusal of a reference or a name: its path in the request
     IS_PART: ClassVar[bool] = False  # a model with some fields of another one
     ITEMS: ClassVar[Mapping[str, type["Request"]]] = {}  # list: the model of its items, if a service reads them
+    FINDINGS_NAME_VALUES: ClassVar[bool] = False  # a Property may be a value, such as an e-mail, that no log may hold
+    MOST_FINDINGS: ClassVar[int] = MAX_VALIDATIONS
     REFUSED: ClassVar[Mapping[str, str]] = {}  # name without effect, in lower case: why it is refused
     JUDGED: ClassVar[Sequence[str] | None] = None  # fields that a service gets in spite of faults; None: refuse at once
     faults: ClassVar[ServiceError | None] = None  # of the request of which this is the readable part
@@ -379,9 +383,10 @@ class Request(BaseModel):
 class Rule:
     """A rule between fields. It is judged whenever the fields that it needs are readable, whatever else is wrong.
 
-    `needed` are the names of these fields, such as "features.barcode_scanner". `judge` receives the request, or a part
-    of it with these fields, and the context of the validation. A rule that is `judged_by_service` waits until the
-    service has read the store; here it is only judged next to other faults.
+    `needed` are the names of these fields, such as "features.barcode_scanner". A name with a star, such as "items*",
+    is a list in which None stands for an unreadable item. `judge` receives the request, or a part of it with these
+    fields, and the context of the validation. A rule that is `judged_by_service` waits until the service has read the
+    store; here it is only judged next to other faults.
     """
 
     needed: tuple[str, ...]
@@ -389,9 +394,15 @@ class Rule:
     judged_by_service: bool = False
 
 
-def contradiction(needed: tuple[str, ...], field: str, message: str, is_wrong: Callable[[Any], Any]) -> Rule:
+def contradiction(
+    needed: tuple[str, ...],
+    field: str,
+    message: str,
+    is_wrong: Callable[[Any], Any],
+    check: Check = Check.CONTRADICTION,
+) -> Rule:
     """Return the rule that these fields do not contradict each other: a finding about `field` if `is_wrong`."""
-    finding = Finding(field, Check.CONTRADICTION, message)
+    finding = Finding(field, check, message)
     return Rule(needed, lambda request, _: (finding,) if is_wrong(request) else ())
 
 
@@ -414,8 +425,7 @@ class RuledRequest(Request):
         try:
             request = read(data)
         except ValidationError as error:
-            parts = ((rule, readable_part(cls, rule.needed, data, context)) for rule in cls.RULES)
-            found = [finding for rule, part in parts if part for finding in rule.judge(part, context)]
+            found = findings_in(cls, cls.RULES, data, context)
             faults = [_again(detail) for detail in error.errors(include_url=False)]
         else:
             found = [one for rule in cls.RULES if not rule.judged_by_service for one in rule.judge(request, context)]
@@ -423,7 +433,7 @@ class RuledRequest(Request):
                 request._sent = data if isinstance(data, dict) else {}  # noqa: SLF001  its own
                 return request
             faults = []
-        items = [problem(one.code, one.message, one.field) for one in map(cls.located, found)]
+        items = [problem(one.code, one.message, one.field) for one in map(cls.located, dict.fromkeys(found))]
         faults += [InitErrorDetails(type=item, input=None) for item in items]
         raise ValidationError.from_exception_data(cls.__name__, faults, hide_input=True)
 
@@ -433,6 +443,12 @@ def _again(detail: ErrorDetails) -> InitErrorDetails:
     kind, context = detail["type"], detail.get("ctx", {})
     own = PydanticCustomError(kind, "{reason}", context) if kind.isdecimal() else kind
     return InitErrorDetails(type=own, loc=detail["loc"], input=detail["input"], ctx=context)
+
+
+def findings_in(model: type[Request], rules: Iterable[Rule], data: Any, context: dict[str, Any]) -> list[Finding]:
+    """Return the findings of the rules whose fields a request with faults has. A service adds records to `context`."""
+    parts = ((rule, readable_part(model, rule.needed, data, context)) for rule in rules)
+    return [finding for rule, part in parts if part for finding in rule.judge(part, context)]
 
 
 def readable_part(model: type[Request], needed: tuple[str, ...], data: Any, context: dict[str, Any]) -> Request | None:
@@ -450,15 +466,31 @@ def part_of(model: type[Request], needed: tuple[str, ...]) -> type[Request]:
     for path in needed:
         name, _, rest = path.partition(".")
         inner[name] += [rest] if rest else []
+    starred = {name.removesuffix("*") for name in inner if name.endswith("*")}
     # The rules are those of the whole model, which reads the part.
     fields: dict[str, Any] = {"RULES": (ClassVar[Sequence[Rule]], ()), "IS_PART": (ClassVar[bool], True)}
     for name, field in model.model_fields.items():
-        if name not in inner:
+        if name in starred:
+            fields[name] = (_list_with_gaps(field.annotation, tuple(inner[f"{name}*"])), field)
+        elif name not in inner:
             default = None if field.is_required() else field.get_default(call_default_factory=True)
             fields[name] = (Annotated[Any, PlainValidator(lambda _, default=default: default)], default)
         elif inner[name]:
             fields[name] = (_part_of_type(field.annotation, tuple(inner[name])), field)
     return create_model(f"PartOf{model.__name__}", __base__=model, **fields)
+
+
+def _list_with_gaps(hint: Any, needed: tuple[str, ...]) -> Any:
+    """Return the type of a list of parts, with None in place of each one that cannot be read."""
+    item = next(one for one in get_args(hint) if isinstance(one, type)) if get_args(hint) else hint
+    return list[Annotated[part_of(item, needed) | None, WrapValidator(_or_none)]]  # type: ignore[misc]
+
+
+def _or_none(value: Any, read: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
 
 
 def _part_of_type(hint: Any, needed: tuple[str, ...]) -> Any:
@@ -544,7 +576,7 @@ class View(BaseModel):
 def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
     """Return the request as its model, or raise 202 with every finding."""
     country = data.get("CountryCode")
-    context = {"country_code": country if isinstance(country, str) else None}  # for telephone numbers
+    context = {"country_code": country.strip() if isinstance(country, str) else None}  # for telephone numbers
     try:
         return model.model_validate(data, context=context)
     except ValidationError as error:

@@ -11,6 +11,7 @@ from chalicelib.schemas.base import (
     DIGITS,
     Contradiction,
     Request,
+    RuledRequest,
     fields_of,
     is_placeholder,
     readable_part,
@@ -74,6 +75,7 @@ def _part(model: type[Request], data: Mapping[str, Any], faults: ServiceError) -
     values: dict[str, Any] = {"faults": faults, "current_account_id": None}  # only the path and the role come first
     for path in model.JUDGED or ():
         name, _, inner = path.partition(".")
+        name = name.removesuffix("*")
         field = model.model_fields[name]
         part = readable_part(model, (path,), data, {})
         if part is None and not field.is_required():
@@ -85,6 +87,8 @@ def _part(model: type[Request], data: Mapping[str, Any], faults: ServiceError) -
     request = model.model_construct()
     vars(request).clear()
     vars(request).update(values)
+    if isinstance(request, RuledRequest):
+        request._sent = data  # noqa: SLF001  as RuledRequest does for a request without faults
     return request
 
 
@@ -97,7 +101,8 @@ def spelling_sent(path: str, sent: Any, model: type[Request] | None) -> str:
         written.append(spelt + "".join(f"[{index}]" for index in indexes))
         sent = sent.get(spelt) if isinstance(sent, dict) else None
         for index in indexes:
-            sent = sent[int(index)] if isinstance(sent, list) and int(index) < len(sent) else None
+            is_place = isinstance(sent, list) and index.isdecimal() and int(index) < len(sent)
+            sent = sent[int(index)] if is_place else None
         model = inner_model(model, name)[0] if model else None
     return ".".join(written)
 

@@ -1,8 +1,8 @@
 """The requests to act on drawers and to report them, and their answers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field
 
@@ -11,29 +11,46 @@ from chalicelib.domain.business_days import text_of
 from chalicelib.domain.drawer import AMOUNTS, CLOSE, Drawer, Entry, Movement, Shown
 from chalicelib.domain.money import MAX_MINOR, from_minor
 from chalicelib.domain.printed_text import one_line
-from chalicelib.errors import Check, ErrorCode, Finding
-from chalicelib.schemas.base import Answer, Exact, Identifier, Rule, RuledRequest, Text, View
+from chalicelib.errors import Check, ErrorCode
+from chalicelib.schemas.base import Answer, Exact, Identifier, Rule, RuledRequest, Text, View, contradiction
 from chalicelib.schemas.history import GUID, PeriodModel, Sought
 from chalicelib.schemas.request_context import Context
 
 FromZero = Annotated[Exact, Field(ge=0, le=MAX_MINOR)]
 AboveZero = Annotated[Exact, Field(gt=0, le=MAX_MINOR)]
 Note = Annotated[Text, AfterValidator(lambda note: one_line(note).strip() or None)]
-REQUIRED = "It is required for this Action."
 
 
-def _missing(request: Any, _: dict[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for each field that the action needs; without an action nothing is stored."""
-    amounts = {"float": request.float_amount, "amount": request.amount, "counted": request.counted}
-    others = {"drawer_id": request.drawer_id, "note": request.note}
-    if request.action is None:
-        if any(value is not None for value in (*amounts.values(), request.note)):
-            yield Finding("action", Check.REQUIRED, "Without an Action nothing is stored.")
-        return
-    needed = {AMOUNTS[request.action]: amounts[AMOUNTS[request.action]]} if request.action in AMOUNTS else others
-    for name, value in needed.items():
-        if value is None:
-            yield Finding(name, Check.REQUIRED, REQUIRED)
+VALUES = ("float_amount", "amount", "counted", "note")  # each is stored by an action
+NEEDED: dict[str, tuple[str, ...]] = {
+    "open": ("float_amount",),
+    "in": ("amount",),
+    "out": ("amount",),
+    "close": ("counted",),
+}
+NEEDED |= {"note": ("drawer_id", "note")}
+
+
+def _needs(action: str, name: str) -> Rule:
+    """Return the rule that a request with this action has the field."""
+    return contradiction(
+        ("action", name),
+        name.removesuffix("_amount"),
+        "It is required for this Action.",
+        lambda request: request.action == action and getattr(request, name) is None,
+        check=Check.REQUIRED,
+    )
+
+
+def _needs_action(name: str) -> Rule:
+    """Return the rule that a request with this value has an action."""
+    return contradiction(
+        ("action", name),
+        "action",
+        "Without an Action nothing is stored.",
+        lambda request: request.action is None and getattr(request, name) is not None,
+        check=Check.REQUIRED,
+    )
 
 
 class ReportDrawer(Context, RuledRequest):
@@ -42,7 +59,8 @@ class ReportDrawer(Context, RuledRequest):
     ZEROS: ClassVar[frozenset[str]] = frozenset({"AgentID"})
     JUDGED: ClassVar[tuple[str, ...]] = ("agent_id", "account_id", "drawer_id")
     RULES: ClassVar[Sequence[Rule]] = (
-        Rule(("action", "float_amount", "amount", "counted", "note", "drawer_id"), _missing),
+        *(_needs(action, name) for action, names in NEEDED.items() for name in names),
+        *map(_needs_action, VALUES),
     )
 
     action: Literal["open", "in", "out", "close", "note"] | None = None

@@ -52,10 +52,19 @@ class BookAccounts(Request):
 class ExportHistory(ListHistory):
     """The body of report/export. A journal has only the days and the account of the list."""
 
-    JUDGED: ClassVar[tuple[str, ...]] = (*ListHistory.JUDGED, "format")
+    JUDGED: ClassVar[tuple[str, ...]] = (
+        *(*ListHistory.JUDGED, "format", "period"),
+        *(f"accounts.{name}" for name in BookAccounts.model_fields),
+    )
 
     format: Literal["csv", "hledger", "beancount", "xero"] = CSV
     accounts: BookAccounts = BookAccounts()
+
+    @property
+    def has_wrong_period(self) -> bool:
+        """Return whether the period is among the faults of the request."""
+        faults = self.faults.validations if self.faults else ()
+        return any(one.field.lower().startswith("period") for one in faults)
 
 
 class ExportAnswer(Answer):

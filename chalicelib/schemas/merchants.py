@@ -1,10 +1,12 @@
 """The requests to create and update a merchant, and the view of a merchant."""
 
-from typing import Annotated, Any, Self
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from chalicelib.domain.merchant import Manager, Merchant, MerchantProfile
+from chalicelib.domain.agent import ACCOUNT_USER
+from chalicelib.domain.merchant import Manager, Merchant
 from chalicelib.iso_codes import country_name, currency_of_country
 from chalicelib.schemas.base import Answer, Identifier, LongText, Request, State, Text, View
 from chalicelib.schemas.field_types import (
@@ -125,10 +127,23 @@ class CreateMerchant(_Merchant):
 class UpdateMerchant(_Merchant):
     """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing."""
 
+    JUDGED: ClassVar[tuple[str, ...]] = ("id",)
+
     id: Identifier | None = None
     barcode_scanner: bool | None = None
     drawer_blind: bool | None = None
     image: Image | None = None
+
+
+@dataclass(frozen=True)
+class MerchantProfile:
+    """A merchant, its terminal if it has exactly one, the number of products it may sell, and its picture's URL."""
+
+    merchant: Merchant
+    institution: str  # its name
+    terminal_id: int | None
+    products: int
+    avatar_url: str | None
 
 
 class MerchantView(View):
@@ -137,11 +152,11 @@ class MerchantView(View):
     id: int
     client_id: int
     state: int
-    account_type_id: int | None = None
-    account_type: int | None = None
+    account_type_id: int = ACCOUNT_USER
+    account_type: int = ACCOUNT_USER
     branch_id: int
     f_inst_id: int
-    f_inst_name: str | None = None
+    f_inst_name: str
     name: str
     legal_name: str
     client_name: str
@@ -182,6 +197,7 @@ class MerchantView(View):
             **dict.fromkeys(("name", "legal_name", "client_name"), merchant.name),
             **dict.fromkeys(("avatar", "has_avatar"), has_avatar),
             f_inst_id=merchant.financial_institution_id,
+            f_inst_name=profile.institution,
             email=merchant.manager.email,
             phone=merchant.phone,
             language_id=merchant.language,

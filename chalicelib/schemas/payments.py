@@ -56,6 +56,7 @@ from chalicelib.schemas.base import (
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.field_types import BASE64, MAX_DEPTH, Email, ExtID, QueueId, ReceiptPhone, parse_picture
 from chalicelib.schemas.left_out import is_offline_sale, without, without_faults
+from chalicelib.schemas.names import VISIBLE
 from chalicelib.schemas.request_context import Context, Location
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
@@ -203,7 +204,7 @@ def _unicode(value: list[Any]) -> list[Any]:
 class Purchase(Request):
     """One line of a purchase."""
 
-    title: Text
+    title: Annotated[Text, VISIBLE]
     price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20)]  # below zero: a discount
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
@@ -384,11 +385,12 @@ def _one_of_each(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterator[Fin
         yield Finding("files", Check.TWICE, "A payment has one photo and one signature.")
 
 
-def _of_order(judge: Callable[[PaymentOrder], Iterable[Finding]], *needed: str) -> Rule:
-    """Return a rule of the domain between fields of the order."""
+def of_order(judge: Callable[..., Iterable[Finding]], *needed: str, stored: Sequence[str] = ()) -> Rule:
+    """Return a rule of the domain between fields of the order, and the records of these names in the context."""
 
-    def findings(payment: "SubmitPayment", _: Mapping[str, Any]) -> Iterable[Finding]:
-        return judge(payment.to_domain("")) if payment.basic_tran.input_type in KINDS else ()
+    def findings(payment: "SubmitPayment", context: Mapping[str, Any]) -> Iterable[Finding]:
+        is_known = payment.basic_tran.input_type in KINDS
+        return judge(payment.to_domain(""), *(context[name] for name in stored)) if is_known else ()
 
     return Rule(("basic_tran.input_type", *needed), findings, judged_by_service=True)
 
@@ -414,9 +416,9 @@ class SubmitPayment(Context, RuledRequest):
     RULES: ClassVar[Sequence[Rule]] = (
         *map(_same_in_basic_tran, IN_EITHER_PLACE),
         Rule(("files.file_type",), _one_of_each),
-        _of_order(wrong_acquirer, "acq_tran.acquirer_code"),
-        _of_order(wrong_cash, "basic_tran.amount", "basic_tran.amount_cash_got"),
-        _of_order(_wrong_purchases, *("basic_tran.amount", "basic_tran.currency_id", PURCHASES)),
+        of_order(wrong_acquirer, "acq_tran.acquirer_code"),
+        of_order(wrong_cash, "basic_tran.amount", "basic_tran.amount_cash_got"),
+        of_order(_wrong_purchases, *("basic_tran.amount", "basic_tran.currency_id", PURCHASES)),
     )
     PATHS: ClassVar[Mapping[str, str]] = {
         "amount": "BasicTran.Amount",

@@ -22,16 +22,16 @@ class PrepareField(Request):
 
 def _names_once(prepare: "PreparePayment", _: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield a finding for a name that stands twice: the partner could not know which value counts."""
-    names = [field.name for field in prepare.prepare_fields]
+    names = [field and field.name for field in prepare.prepare_fields]
     for number, name in enumerate(names):
-        if name in names[:number]:
+        if name is not None and name in names[:number]:
             yield Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
 
 
 class PreparePayment(Context, RuledRequest):
     """The body of payment/prepare."""
 
-    RULES: ClassVar[Sequence[Rule]] = (Rule(("prepare_fields.name",), _names_once),)
+    RULES: ClassVar[Sequence[Rule]] = (Rule(("prepare_fields*.name",), _names_once),)
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.PRODUCT_NOT_FOUND: "ProductDescCode"}
     JUDGED: ClassVar[tuple[str, ...]] = ("product_desc_code",)
 

@@ -59,28 +59,30 @@ class ItemIn(Request):
     active: bool = True
 
 
-def _unknown_taxes(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
-    known = {tax.code.casefold() for tax in sent.taxes}
-    if sent.typed_tax_code is not None and sent.typed_tax_code.casefold() not in known:
+def _unknown_typed_tax(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
+    if sent.typed_tax_code is not None and sent.typed_tax_code.casefold() not in sent.tax_codes:
         yield Finding("typed_tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
+
+
+def _unknown_taxes(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
     for number, item in enumerate(sent.items):
-        if item.tax_code is not None and item.tax_code.casefold() not in known:
+        if item and item.tax_code is not None and item.tax_code.casefold() not in sent.tax_codes:
             yield Finding(f"items[{number}].tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
 
 
 def _once(place: str, field: str, compared: Callable[[str], str] = str) -> Rule:
-    """Return the rule that no two entries of a list have the same value."""
+    """Return the rule that no two readable entries of a list have the same value."""
 
     def twice(sent: "UpdatePriceList", _: Mapping[str, Any]) -> Iterable[Finding]:
         seen: set[str] = set()
         for number, one in enumerate(getattr(sent, place)):
-            if (written := getattr(one, field)) is not None:
+            if one and (written := getattr(one, field)) is not None:
                 value = compared(written)
                 if value in seen:
                     yield Finding(f"{place}[{number}].{field}", Check.TWICE, "An earlier entry has it as well.")
                 seen.add(value)
 
-    return Rule((f"{place}.{field}",), twice, judged_by_service=True)
+    return Rule((f"{place}*.{field}",), twice, judged_by_service=True)
 
 
 class UpdatePriceList(Context, RuledRequest):
@@ -90,8 +92,10 @@ class UpdatePriceList(Context, RuledRequest):
         _once("taxes", "code", str.casefold),
         _once("items", "code"),
         _once("items", "barcode", compared_barcode),
-        Rule(("taxes.code", "items.tax_code", "typed_tax_code"), _unknown_taxes, judged_by_service=True),
+        Rule(("taxes.code", "typed_tax_code"), _unknown_typed_tax, judged_by_service=True),
+        Rule(("taxes.code", "items*.tax_code"), _unknown_taxes, judged_by_service=True),
     )
+    JUDGED: ClassVar[tuple[str, ...]] = ("items*.price",)
 
     version: Identifier
     taxes: Annotated[list[TaxIn], Field(max_length=MOST_TAXES)] = []  # noqa: RUF012  pydantic copies it
@@ -101,10 +105,16 @@ class UpdatePriceList(Context, RuledRequest):
     def findings(self, currency: Currency | None) -> list[Finding]:
         """Return the findings about codes and barcodes that occur twice, unknown tax codes, and prices.
 
-        `currency` is the merchant's; None: its country has none, so prices may have any decimals.
+        Those of a request with faults are about prices, because its faults have the others. `currency` is the
+        merchant's; None: its country has none, so prices may have any decimals.
         """
-        found = [finding for rule in self.RULES for finding in rule.judge(self, {})]
-        return [*found, *(_wrong_prices(self.items, currency) if currency else ())]
+        found = [] if self.faults else [finding for rule in self.RULES for finding in rule.judge(self, {})]
+        return [*found, *(_wrong_prices(self.readable("items") or (), currency) if currency else ())]
+
+    @property
+    def tax_codes(self) -> frozenset[str]:
+        """Return the codes of Taxes as they are compared."""
+        return frozenset(tax.code.casefold() for tax in self.taxes)
 
     def to_domain(self, currency: Currency | None) -> dict[str, Any]:
         """Return the taxes and the items. A tax code is written as in Taxes, a price in the currency's decimals."""
@@ -124,13 +134,15 @@ class UpdatePriceList(Context, RuledRequest):
         return {"taxes": taxes, "typed_tax_code": typed or None, "items": items}
 
 
-def _wrong_prices(items: Sequence[ItemIn], currency: Currency) -> Iterable[Finding]:
+def _wrong_prices(items: Sequence[ItemIn | None], currency: Currency) -> Iterable[Finding]:
     """Yield a finding for each price with more decimals than the currency has, or above the largest payment."""
     for number, item in enumerate(items):
-        if item.price is not None and item.price != _in_digits(item.price, currency):
+        if item is None or item.price is None:
+            continue
+        if item.price != _in_digits(item.price, currency):
             message = f"{currency.code} has {currency.digits} decimals."
             yield Finding(f"items[{number}].price", Check.TOO_MANY_DECIMALS, message)
-        elif item.price is not None and item.price > (most := from_minor(MAX_MINOR, currency)):
+        elif item.price > (most := from_minor(MAX_MINOR, currency)):
             yield Finding(f"items[{number}].price", Check.OUT_OF_RANGE, f"A price is at most {most:f}.")
 
 

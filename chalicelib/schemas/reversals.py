@@ -90,7 +90,7 @@ class ReversePayment(Context, RuledRequest):
         basic, acquirer, place = self.basic_reverse_tran, self.acq_tran, self.location
         return ReversalOrder(
             original_id=self.original_id,
-            mode=known_mode(basic.reverse_mode),
+            mode=known_mode(basic.reverse_mode or ReverseMode.RETURN),  # a part of a request may lack it
             amount=basic.amount,
             currency=basic.currency_id,
             input_type=basic.input_type,

@@ -1,6 +1,6 @@
 """The request to create a terminal, and the view of a terminal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Self
 
@@ -8,8 +8,9 @@ from pydantic import AfterValidator, Field, ValidationInfo
 
 from chalicelib import exact_json, iso_codes
 from chalicelib.domain.answer_size import MOST_SHOWN, size_of_json
-from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
-from chalicelib.errors import Check, ErrorCode, Validation, invalid
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.terminal import Terminal
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
 from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (
     Answer,
@@ -37,6 +38,19 @@ from chalicelib.schemas.field_types import (
 from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, ZoneHours
 
+ENTRY_CAPS = {
+    "0": "Unknown",
+    "1": "No terminal used",
+    "2": "Magnetic stripe reader",
+    "3": "Bar code",
+    "4": "OCR",
+    "5": "Magnetic stripe and chip reader",
+    "6": "Key entry",
+    "7": "Magnetic stripe reader and key entry",
+    "8": "Magnetic stripe and chip and key entry",
+    "9": "Chip reader",
+    "10": "None",
+}
 SOUTH_AFRICA = "710"
 # ISO 3166-2:ZA, with the old and new forms of the two codes changed in 2021: GT is now GP, NL is KZN.
 PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "NW", "WC"})
@@ -185,15 +199,17 @@ class TerminalView(View):
     is_carousel: bool = False
 
     @classmethod
-    def of(cls, terminal: Terminal) -> Self:
-        """Return the view of a terminal."""
+    def of(cls, terminal: Terminal, agents: int = 0, accounts: list[PosView] | None = None) -> Self:
+        """Return the view of a terminal with the number of its agents, and the agents that are shown."""
         return cls.carried(
             terminal,
             name=terminal.tid,
             finst_id=terminal.financial_institution_id,
             branch_id=terminal.client_id,
             currency=terminal.currency.number,
-            accounts=[] if terminal.with_accounts else None,  # a new terminal has no agents
+            accounts=accounts,
+            pos_count=agents,
+            direct_pos_count=agents,
             phone=terminal.phone,
             sbp=parse_stored_object(terminal.sbp),
         )
@@ -216,6 +232,7 @@ class ListTerminals(Context):
     search: Text | None = None
     state: State | None = None
     page: Identifier | None = None
+    with_accounts: bool | None = None
 
 
 class TerminalListAnswer(Answer):
@@ -225,9 +242,18 @@ class TerminalListAnswer(Answer):
     terminals_counters: PageCounters
 
     @classmethod
-    def of(cls, page: list[Terminal], total: int) -> Self:
-        """Return the answer with one page of the matching terminals. `total` is the number of all matches."""
-        views = views_of(TerminalView.of, page)
+    def of(
+        cls,
+        page: Sequence[Terminal],
+        total: int,
+        agents: Mapping[int, int],
+        accounts: Mapping[int, list[PosView]],
+    ) -> Self:
+        """Return the answer with one page of the matching terminals.
+
+        `total` is the number of all matches. `agents` and `accounts` are by terminal: the number, and those shown.
+        """
+        views = views_of(lambda one: TerminalView.of(one, agents.get(one.id, 0), accounts.get(one.id)), page)
         return cls(terminals=views, terminals_counters=PageCounters.of(len(page), total))
 
 
@@ -235,3 +261,18 @@ class TerminalAnswer(Answer):
     """The answer to creating a terminal."""
 
     terminal: TerminalView
+
+    @classmethod
+    def of(cls, terminal: Terminal, loser: Merchant | None) -> Self:
+        """Return the answer, with a warning if another merchant (`loser`) lost its number at the bank."""
+        text = "The number was {}'s, merchant {}: its terminals with this number take no card payments now."
+        moved = [
+            Validation("BackRetailerID", ErrorCode.TID_TAKEN.code, text.format(one.name, one.id), WARNING)
+            for one in (loser,)
+            if one
+        ]
+        accounts: list[PosView] | None = [] if terminal.with_accounts else None  # a new terminal has no agents
+        return cls(
+            terminal=TerminalView.of(terminal, accounts=accounts),
+            validations=[one.on_the_wire() for one in moved] or None,
+        )

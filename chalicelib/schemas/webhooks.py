@@ -35,6 +35,8 @@ Types = Annotated[list[KindName], Field(max_length=2 * len(Kind))]
 class CreateWebhook(Context):
     """The body of merchant/{merchantId}/webhook/create."""
 
+    JUDGED: ClassVar[tuple[str, ...]] = ("url",)
+
     url: Url
     types: Types | None = None
     description: LongText | None = None
@@ -42,6 +44,8 @@ class CreateWebhook(Context):
 
 class UpdateWebhook(Context):
     """The body of merchant/{merchantId}/webhook/{webhookId}/update; an absent field changes nothing."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = ("url",)
 
     url: Url | None = None
     types: Types | None = None

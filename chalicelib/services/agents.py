@@ -1,6 +1,7 @@
 """Create, read, update and search agents, one by one and in batches."""
 
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -24,6 +25,7 @@ from chalicelib.schemas.agents import (
     ReadableItem,
     UpdateAgent,
     branches_of,
+    in_order,
     rights_fields,
 )
 from chalicelib.schemas.field_types import is_email
@@ -49,8 +51,8 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted, merchant_id)
-    check_same_as_path("client_id", body.readable("client_id"), merchant_id)
-    resolved = _resolve_references(body, merchant, admitted)
+    differs = check_same_as_path("client_id", body.readable("client_id"), merchant_id)
+    resolved = _resolve_references(body, merchant, admitted, differs)
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
@@ -96,8 +98,8 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         if body.branches_actions is not None:
             permissions.check_can_change_rights(admitted.agent, pos_id)
         merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
-        check_same_as_path("id", body.readable("id"), pos_id)
-        resolved = _resolve_references(body, merchant, admitted, before)
+        differs = check_same_as_path("id", body.readable("id"), pos_id)
+        resolved = _resolve_references(body, merchant, admitted, differs, before)
 
         after = _next_version(before, body, resolved)
         login = _login_change(body, before, after)
@@ -191,12 +193,17 @@ def _keys_of_references(body: CreateAgent | UpdateAgent, merchant_id: int) -> li
 
 
 def _resolve_references(
-    body: CreateAgent | UpdateAgent, merchant: Merchant, admitted: Admitted, before: Agent | None = None
+    body: CreateAgent | UpdateAgent,
+    merchant: Merchant,
+    admitted: Admitted,
+    differs: list[Finding],
+    before: Agent | None = None,
 ) -> dict[str, Any]:
     """Return the fields of the agent's record that follow from the body's references.
 
-    Raise all findings together when references lead to no record, or the credentials are easy to guess. The store
-    refuses a taken e-mail, so it is only looked up for a request with faults, which is not stored.
+    Raise all findings together, after those in `differs`, when references lead to no record, or the credentials are
+    easy to guess. The store refuses a taken e-mail, so it is only looked up for a request with faults, which is not
+    stored.
     """
     merchant_id = merchant.id
     terminal = None if body.terminal_id is None else admitted.read(terminals.key(body.terminal_id))
@@ -208,7 +215,8 @@ def _resolve_references(
     printer, of_printer = agent_assignments.resolve_printer(*names, settings().printers)
     own_branch = {} if (branch_id := body.readable("branch_id")) is None else {"branch_id": branch_id}
     of_rights = branches_of(body.branches_actions, "branches_actions")
-    findings = [*agent_assignments.check_branches(merchant_id, {**own_branch, **of_rights}), *of_terminal, *of_printer]
+    of_branches = agent_assignments.check_branches(merchant_id, {**own_branch, **of_rights})
+    findings = [*differs, *of_branches, *of_terminal, *of_printer]
     findings += _check_credentials(body, merchant, admitted, before)
     if body.faults and (email := body.readable("email")):
         login = admitted.read(agents.login_key(email))
@@ -310,10 +318,12 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
         branches = branches_of(item.branches_actions, f"pos_bulk[{number}].branches_actions")
         of_branches = map(body.located, agent_assignments.check_branches(merchant_id, branches))
         problems = [*of_email, *unreadable, *of_printer, *of_branches]
-        if not problems and login:
+        if not problems and login and not body.faults:
             act = Act("bulk", caller.agent_id, now)
             problems = _apply(item, login, printer, act, admitted.agent, ended)
         findings.append(problems)
+    if body.faults:
+        raise invalid(*in_order(findings))
     return findings
 
 
@@ -419,20 +429,22 @@ def search(body: ListAgents, caller: Caller, merchant_id: int, now: datetime) ->
         and (not body.search or matches_search(agent, body.search, names.get(agent.terminal_id or 0)))
     ]
 
-    page = page_of(found, body.page)
-    logins_of_page: list[Login | None] = read_all([agents.login_key(agent.email) for agent in page], for_list=True)
-    profiles = [
-        Profile(
-            agent,
-            merchant,
-            login,
-            names.get(agent.terminal_id or 0),
-            avatar_url=pictures.signed_url(agent.avatar_key),
-            secret_key=None if body.email is None else secret_key_of(agent, Act("show", caller.agent_id, now)),
-        )
-        for agent, login in zip(page, logins_of_page, strict=True)
-    ]
+    profiles = profiles_of(page_of(found, body.page), merchant, names)
+    if body.email is not None:
+        act = Act("show", caller.agent_id, now)
+        profiles = [replace(one, secret_key=secret_key_of(one.agent, act)) for one in profiles]
     return profiles, len(found)
+
+
+def profiles_of(listed: Sequence[Agent], merchant: Merchant, tids: Mapping[int, str]) -> list[Profile]:
+    """Return the agents of a merchant for a list. `tids` are the names of the merchant's terminals, by ID."""
+    logins: list[Login | None] = read_all([agents.login_key(agent.email) for agent in listed], for_list=True)
+    return [
+        Profile(
+            agent, merchant, login, tids.get(agent.terminal_id or 0), avatar_url=pictures.signed_url(agent.avatar_key)
+        )
+        for agent, login in zip(listed, logins, strict=True)
+    ]
 
 
 def _with_email(email: str, merchant_id: int) -> list[Agent]:

@@ -30,6 +30,7 @@ def export(body: ExportHistory, caller: Caller, now: datetime, most_pages: int =
     form = FORMATS[body.format]
     findings = findings_in(form, body.accounts)
     period = _period(body, business_day(now, scope.gmt), findings)
+    body.check_readable()
     pages = CountedPages(takings.by_day(scope.client_id, period, scope.agent_id), most_pages)
     entries = entries_of(pages, splits_tax=TAX in body.accounts.given)
     content = form.write(entries, body.accounts.given).encode()
@@ -42,6 +43,8 @@ def export(body: ExportHistory, caller: Caller, now: datetime, most_pages: int =
 
 def _period(body: ExportHistory, today: date, findings: list[Finding]) -> Period:
     """Return the period of a journal. Raise VALIDATION_FAILED for `findings`, no period, and days that are not over."""
+    if body.has_wrong_period:
+        raise invalid(*findings)
     first, last = body.period.first, body.period.last
     if first is None and last is None:
         message = "A journal needs a period of days that are over."

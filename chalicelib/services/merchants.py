@@ -9,10 +9,10 @@ from typing import Any
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import BLOCKED, Caller, MobileSettings
 from chalicelib.domain.effective_settings import merge_settings
-from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, TerminalGroup
+from chalicelib.domain.merchant import GROUPS, Merchant, TerminalGroup
 from chalicelib.domain.welcome import welcome_merchant
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
-from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
+from chalicelib.schemas.merchants import CreateMerchant, MerchantProfile, UpdateMerchant
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
@@ -38,7 +38,9 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchan
 
 
 def _profile(merchant: Merchant, terminal_id: int | None) -> MerchantProfile:
-    return MerchantProfile(merchant, terminal_id, len(settings().partners), pictures.signed_url(merchant.avatar_key))
+    number, url = merchant.financial_institution_id, pictures.signed_url(merchant.avatar_key)
+    institution = settings().institutions.get(number, str(number))
+    return MerchantProfile(merchant, institution, terminal_id, len(settings().partners), url)
 
 
 def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> MerchantProfile:
@@ -48,10 +50,11 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.check_can_manage(admitted.agent, merchant_id)
         before = require_merchant(admitted, merchant_id)
+        if differs := check_same_as_path("id", body.readable("id"), merchant_id):
+            raise invalid_references(*differs)
         body.check_readable()
         if body.state == BLOCKED or body.client_importance is not None:
             permissions.check_can_block_merchant(admitted.agent)
-        check_same_as_path("id", body.id, merchant_id)
         terminal_id = terminals.only_one(merchant_id)
 
         after = replace(before, **_changes(body, before))
@@ -72,11 +75,10 @@ def require_merchant(admitted: Admitted, merchant_id: int) -> Merchant:
     return merchant
 
 
-def check_same_as_path(field: str, given: int | None, path: int) -> None:
-    """Raise PATH_AND_BODY_DIFFER when a field of the body names another record than the path does."""
-    if given not in (None, path):
-        finding = Finding(field, Check.PATH_AND_BODY_DIFFER, f"The path says {path}.")
-        raise ServiceError(ErrorCode.PATH_AND_BODY_DIFFER, validations=(finding,))
+def check_same_as_path(field: str, given: int | None, path: int) -> list[Finding]:
+    """Return a finding when a field of the body names another record than the path does."""
+    same = given in (None, path)
+    return [] if same else [Finding(field, Check.PATH_AND_BODY_DIFFER, f"The path says {path}.")]
 
 
 def _new_groups() -> tuple[TerminalGroup, ...]:

@@ -1,6 +1,5 @@
 """Count messages before they are stored, and withhold those beyond a limit. The change that they report is made."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,6 @@ from chalicelib.domain import message_limits as limits
 from chalicelib.domain.message_limits import Limit
 from chalicelib.domain.outbox import RECEIPT, WELCOME, Outbox
 from chalicelib.domain.transaction import ReceiptContent, Transaction
-from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.log import log
 from chalicelib.phone_numbers import sms_country
@@ -104,27 +102,6 @@ def _writes_of(message: Outbox, *shared: Limit) -> list[Write]:
     own = {_of_address(address): 1 for address in message.to}
     numbers = own | dict.fromkeys(shared, len(own))
     return [outbox_store.put(message), *store.additions(numbers, day)]
-
-
-def check_webhook_test(merchant_id: int, agent_id: int, now: datetime) -> None:
-    """Count a webhook test; raise THROTTLED until the next day when the merchant has made all that it may."""
-    _check(limits.of_webhook_tests(merchant_id), "webhook test", merchant_id, agent_id, now)
-
-
-def check_resent_event(merchant_id: int, agent_id: int, now: datetime) -> None:
-    """Count an event that is sent again; raise THROTTLED until the next day when it was the merchant's last one."""
-    _check(limits.of_resent_events(merchant_id), "resent event", merchant_id, agent_id, now)
-
-
-def _check(limit: Limit, kind: str, merchant_id: int, agent_id: int, now: datetime) -> None:
-    day = limits.day_of(now)
-    try:
-        commit(*store.additions({limit: 1}, day))
-    except LimitReachedError:
-        log_withheld(kind, merchant_id, agent_id)
-        message = f"A merchant may make {limit.most} {kind}s a day (UTC)."
-        seconds = math.ceil((limits.ends_at(day) - now).total_seconds())
-        raise ServiceError(ErrorCode.THROTTLED, message, retry_after=seconds) from None
 
 
 def uncount_receipt(transaction: Transaction, now: datetime) -> list[Write]:

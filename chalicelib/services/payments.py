@@ -24,8 +24,10 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, 
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.log import log
+from chalicelib.schemas.base import findings_in
 from chalicelib.schemas.card import with_card_number_in_card_only
-from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment
+from chalicelib.schemas.left_out import is_offline_sale
+from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment, of_order
 from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
@@ -59,11 +61,31 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if stored := loaded.read(transactions.key(payment_id)):
         return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    pos = PointOfSale(agent, merchant, _usable_terminal(loaded), _taxes_in_force(order, merchant, now))
+    terminal = payment.usable_terminal(order, merchant, _terminal_in(loaded))
+    pos = PointOfSale(agent, merchant, terminal, _taxes_in_force(order, merchant, now))
 
     if KINDS[order.input_type].needs_acquirer:
         return _take_by_card(order, pos, loaded, body.files, now)
     return _take_without_acquirer(order, pos, loaded, body.files, now)
+
+
+def _wrong_acquirer(order: PaymentOrder, linked: LinkedCard | None) -> Sequence[Finding]:
+    takes = _acquirers_for(order)
+    return payment.check_acquirer(order.acquirer, takes, linked) if order.acquirer and takes else ()
+
+
+AMOUNT = ("basic_tran.amount", "basic_tran.currency_id")
+# The rules that a service judges next to other faults, because they need the terminal, the day or the acquirers.
+RULES = (
+    *(
+        of_order(lambda order, terminal: payment.amounts(order, terminal)[1], *AMOUNT, *more, stored=["terminal"])
+        for more in ((), ("basic_tran.amount_cash_got",), (payment.PURCHASES,))
+    ),
+    of_order(payment.wrong_card, "card", stored=["today"]),
+    of_order(payment.wrong_swipe, "card", "acq_tran.allow_swipe_over_chip"),
+    of_order(payment.wrong_way, "basic_tran.offline_tran.offline_mode"),
+    of_order(_wrong_acquirer, "acq_tran.acquirer_code", stored=["linked"]),
+)
 
 
 def _judged(body: SubmitPayment, caller: Caller, now: datetime) -> Sequence[Finding]:
@@ -75,16 +97,20 @@ def _judged(body: SubmitPayment, caller: Caller, now: datetime) -> Sequence[Find
     permissions.check_can_take_payments(loaded.agent)
     merchant, terminal, findings = loaded.merchant, _terminal_in(loaded), list[Finding]()
 
-    if merchant and card_key:
-        card, today = loaded.read(card_key[0]), business_day(now, merchant.gmt)
-        may_pay = card is not None and is_usable(card, loaded.agent.id, today)
-        findings += [] if may_pay else [missing("linked_card_id", ErrorCode.CARD_NOT_FOUND)]
-    if merchant and terminal:
+    if merchant is None:
+        return findings
+    today, card = business_day(now, merchant.gmt), loaded.read(card_key[0]) if card_key else None
+    if card_key and not (card and is_usable(card, loaded.agent.id, today)):
+        findings.append(missing("linked_card_id", ErrorCode.CARD_NOT_FOUND))
+    if terminal:
         findings += payment.check_currency(body.basic_tran.currency_id, terminal)
         findings += payment.check_group(body.terminal_group(), merchant, terminal)
+        known = {"terminal": terminal, "today": today, "linked": card}
+        rules = RULES[:1] if is_offline_sale(body.sent) else RULES  # only its money refuses it
+        findings += findings_in(SubmitPayment, rules, body.sent, known)
     if not findings:
         body.check_readable()
-    return findings
+    return list(dict.fromkeys(findings))
 
 
 def _id_of(body: SubmitPayment, caller: Caller, key: str | None) -> str:
@@ -106,16 +132,6 @@ def _terminal_in(loaded: Admitted) -> Terminal | None:
     """Return the agent's terminal, which may be another one than the authorizer's, if it has one."""
     terminal_id = loaded.agent.terminal_id
     return None if terminal_id is None else loaded.read(terminals.key(terminal_id))
-
-
-def _usable_terminal(loaded: Admitted) -> Terminal:
-    """Return the agent's terminal. Raise 315 when it has none, or a blocked one."""
-    terminal = _terminal_in(loaded)
-    if terminal is None:
-        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent has no terminal.")
-    if not terminal.state:
-        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
-    return terminal
 
 
 def _taxes_in_force(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[Tax, ...]:

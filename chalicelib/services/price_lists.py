@@ -55,6 +55,7 @@ def update(body: UpdatePriceList, caller: Caller, merchant_id: int, now: datetim
         currency = iso_codes.currency(merchant.currency_id) if merchant.currency_id else None
         if findings := body.findings(currency):
             raise invalid(*findings)
+        body.check_readable()
 
         before = read(price_lists.key(merchant_id))
         sent = PriceList(merchant_id, body.version + 1, now, caller.agent_id, **body.to_domain(currency))

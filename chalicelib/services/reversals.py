@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+from typing import Any
 
 from chalicelib.domain import acquirer_messages, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
@@ -16,9 +17,10 @@ from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import CheckedCard, check_card
 from chalicelib.domain.reversibility import CANCELS, known_mode, reading_type
 from chalicelib.domain.transaction import Transaction, Warned, wants_events
-from chalicelib.errors import Check, ServiceError
+from chalicelib.errors import Check, Finding, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
+from chalicelib.schemas.base import Rule, findings_in
 from chalicelib.schemas.card import with_card_number_in_card_only
 from chalicelib.schemas.payments import REVERSE_TRAN
 from chalicelib.schemas.reversals import ReversePayment
@@ -50,6 +52,8 @@ def reverse(
     if original is None:
         raise no_transaction(body.original_id)
     permissions.check_can_reverse(loaded.agent, original.client_id, original.agent.id)
+    if body.faults and (findings := findings_in(ReversePayment, RULES, body.sent, {"original": original})):
+        raise invalid(*dict.fromkeys(findings))
     body.check_readable()
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
@@ -60,6 +64,28 @@ def reverse(
     permissions.check_returns_enabled(loaded.agent, loaded.merchant)
 
     return _reverse(chosen_id, order, _checked_by_acquirer(card, order, original), original, loaded, now)
+
+
+def _of_payment(*needed: str) -> Rule:
+    """Return the rule that these fields do not contradict the payment."""
+
+    def findings(part: ReversePayment, context: dict[str, Any]) -> list[Finding]:
+        order, original = part.to_domain(""), context["original"]
+        amount_minor, found = reversal.check(order, original)
+        card = check_card(order.card, original, input_type=order.input_type)
+        return [*found, *card.findings] or reversal.wrong_rest(order, original, amount_minor)
+
+    return Rule(("basic_reverse_tran.transaction_id", *needed), findings)
+
+
+# The rules that are judged next to other faults.
+RULES = (
+    _of_payment("basic_reverse_tran.currency_id"),
+    _of_payment("basic_reverse_tran.input_type"),
+    _of_payment("acq_tran.acquirer_code"),
+    _of_payment(*(f"basic_reverse_tran.{name}" for name in ("amount", "partial_reverse", "aux_data_input"))),
+    _of_payment("card", "basic_reverse_tran.input_type"),
+)
 
 
 def _chosen_id(body: ReversePayment, caller: Caller, key: str | None) -> str | None:

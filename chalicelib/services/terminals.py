@@ -1,74 +1,127 @@
 """Create and list terminals."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.agent_assignments import Profile, resolve_group
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.paging import page_of
-from chalicelib.domain.terminal import Terminal, resolve_group
-from chalicelib.errors import ErrorCode, Finding, invalid_references, missing
+from chalicelib.domain.terminal import Terminal
+from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, check_shown
+from chalicelib.services import agents
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import require_merchant
+from chalicelib.store import agents as agents_store
 from chalicelib.store import merchants, sequences, terminals, unique_names
 from chalicelib.store.audit import Act
-from chalicelib.store.table import Key
+from chalicelib.store.retries import retry_on_change
+from chalicelib.store.table import Key, Write, read
 from chalicelib.store.unique_names import UniqueName
 
+MOST_ACCOUNTS = 100  # on a page, as pos/list has
+TOO_MANY = (
+    f"The terminals of this page have more than {MOST_ACCOUNTS} agents: search for fewer, or leave out WithAccounts."
+)
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
 
 
-def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> tuple[list[Terminal], int]:
-    """Return a page of the matching terminals of a merchant, the newest first, and the number of all matches."""
+@dataclass(frozen=True)
+class Listed:
+    """A page of terminals, the number of all matches, the agents of each terminal, and those that are shown."""
+
+    page: Sequence[Terminal]
+    total: int
+    agents: Mapping[int, int]  # their number, by terminal
+    shown: Mapping[int, list[Profile]] | None  # by terminal; None: none are shown
+
+
+def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> Listed:
+    """Return a page of the matching terminals of a merchant, the newest first, with their agents of now."""
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    require_merchant(admitted, merchant_id)
+    merchant = require_merchant(admitted, merchant_id)
+    body.check_readable()
 
+    stored = terminals.of_merchant(merchant_id)
     searched = (body.search or "").casefold()
     found = [
         terminal
-        for terminal in terminals.of_merchant(merchant_id)
+        for terminal in stored
         if body.state in (None, terminal.state)
         and searched in "\n".join(filter(None, (getattr(terminal, name) for name in SEARCHED))).casefold()
     ]
     newest_first = sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)
-    return page_of(newest_first, body.page), len(found)
+    page = page_of(newest_first, body.page)
+
+    of_page = {terminal.id for terminal in page}
+    assigned = [one for one in agents_store.of_merchant(merchant_id) if one.terminal_id in of_page and not one.deleted]
+    numbers = Counter(one.terminal_id or 0 for one in assigned)
+    if not body.with_accounts:
+        return Listed(page, len(found), numbers, None)
+    if len(assigned) > MOST_ACCOUNTS:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+    shown: dict[int, list[Profile]] = {terminal.id: [] for terminal in page}
+    for one in agents.profiles_of(assigned, merchant, {terminal.id: terminal.tid for terminal in page}):
+        shown[one.agent.terminal_id or 0].append(one)
+    return Listed(page, len(found), numbers, shown)
 
 
-def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
-    """Create a terminal of the merchant that the BranchID names.
+def create(body: CreateTerminal, caller: Caller, now: datetime) -> tuple[Terminal, Merchant | None]:
+    """Create a terminal of the merchant that the BranchID names. Return it, and the merchant that lost its number.
 
     Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
     otherwise a merchant could take payments into the account of another one.
     """
-    branch_id, names = body.readable("branch_id"), _names(body)
-    keys: list[Key[Any]] = [*([] if branch_id is None else [merchants.key(branch_id)]), *names.values()]
-    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
-    merchant = _merchant_of_branch(admitted, body)
-    group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
-    findings += _taken(names, admitted, merchant)
-    if findings or group is None:
-        raise invalid_references(*findings)
-    body.check_readable()
 
-    terminal = Terminal(
-        id=sequences.next_id(terminals.TABLE),
-        client_id=merchant.id,
-        group_id=group.id,
-        created_at=now,
-        financial_institution_id=merchant.financial_institution_id,
-        branch_name=merchant.name,
-        **body.record_fields(),
-    )
+    def attempt() -> tuple[Terminal, Merchant | None]:
+        branch_id, names = body.readable("branch_id"), _names(body)
+        keys: list[Key[Any]] = [*([] if branch_id is None else [merchants.key(branch_id)]), *names.values()]
+        admitted = admit(caller, *keys, current_account_id=body.current_account_id)
+        merchant = _merchant_of_branch(admitted, body)
+        group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
+        findings += _taken(names, admitted, merchant)
+        if findings or group is None:
+            raise invalid_references(*findings)
+        body.check_readable()
 
-    check_shown(terminal, body)
+        act = Act("create", caller.agent_id, now)
+        terminal = Terminal(
+            id=sequences.next_id(terminals.TABLE),
+            client_id=merchant.id,
+            group_id=group.id,
+            created_at=now,
+            financial_institution_id=merchant.financial_institution_id,
+            branch_name=merchant.name,
+            **body.record_fields(),
+        )
+        check_shown(terminal, body)
+        loser, registered = _register_mid(terminal, merchant, admitted, act)
 
-    registered = unique_names.register_names(terminal, moves_mid=admitted.agent.is_system_user)
-    terminals.create(terminal, Act("create", caller.agent_id, now), *registered)
-    return terminal
+        tid = unique_names.register_tid(merchant.id, terminal.tid, terminal.id)
+        terminals.create(terminal, act, tid, *registered)
+        return terminal, loser
+
+    return retry_on_change(attempt)
+
+
+def _register_mid(
+    terminal: Terminal, merchant: Merchant, admitted: Admitted, act: Act
+) -> tuple[Merchant | None, list[Write]]:
+    """Return the merchant from which a system user moves the number at the bank, if any, and the writes."""
+    mid = terminal.back_retailer_id
+    if not mid:
+        return None, []
+    held = admitted.read(unique_names.mid_key(mid)) if admitted.agent.is_system_user else None
+    loser = read(merchants.key(held.holder)) if held and held.holder != merchant.id else None
+    if loser is None:
+        return None, [unique_names.register_mid(mid, merchant.id)]
+    return loser, unique_names.move_mid(mid, loser, merchant, act)
 
 
 def _names(body: CreateTerminal) -> dict[str, Key[UniqueName]]:

@@ -1,5 +1,6 @@
 """Webhooks of a merchant and its events: list them with their deliveries, and send events again."""
 
+import math
 import secrets as random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from chalicelib.domain import deliveries as delivery_rules
 from chalicelib.domain import events as event_rules
+from chalicelib.domain import message_limits as limits
 from chalicelib.domain import permissions, webhooks
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day, start_of
@@ -16,6 +18,7 @@ from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.events import KEPT_FOR, PING, Event
 from chalicelib.domain.history_page import MAX_CANDIDATES
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.message_limits import Limit
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.periods import period_of
 from chalicelib.domain.secret import Secret
@@ -31,10 +34,12 @@ from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
 from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import events, merchants, sequences
+from chalicelib.store import message_limits as limits_store
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.message_limits import LimitReachedError
 from chalicelib.store.retries import retry_on_change
-from chalicelib.store.table import Item, Key
+from chalicelib.store.table import Item, Key, commit
 
 OWNER = "webhook"  # the owner of a sealed secret: KMS checks it
 
@@ -52,7 +57,6 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
     """Create a webhook with its own secret. From now on the merchant's transactions make events."""
     merchant, _ = _managed(body, caller, merchant_id)
     _check_room(merchant)
-    _check_url(body.url)
     webhook_id = sequences.next_id(webhooks_store.TABLE)
     secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES))
     made = Webhook(
@@ -85,8 +89,6 @@ def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: in
     def attempt() -> Made:
         merchant, before = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
         secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES)) if body.rotate_secret else None
-        if body.url is not None:
-            _check_url(body.url)
         after = _next_version(before, body, secret, now)
 
         if changed_fields(before, after):
@@ -137,7 +139,7 @@ def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: 
     _, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
     ping = event_rules.ping(random.token_hex(16), merchant_id, found.id, now)
 
-    message_limits.check_webhook_test(merchant_id, caller.agent_id, now)
+    _count(limits.of_webhook_tests(merchant_id), "webhook test", merchant_id, caller.agent_id, now)
     events.create(ping)
     return ping.id
 
@@ -149,6 +151,7 @@ def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -
     merchant, found = require_merchant(admitted, merchant_id), admitted.read(keys[0]) if keys else None
     if keys and found is None:
         raise ServiceError(ErrorCode.WEBHOOK_NOT_FOUND)
+    _check_url(body.readable("url"))
     body.check_readable()
     return merchant, found
 
@@ -158,8 +161,8 @@ def _check_room(merchant: Merchant) -> None:
         raise invalid(Finding("url", Check.OUT_OF_RANGE, f"A merchant has at most {webhooks.MOST} webhooks."))
 
 
-def _check_url(url: str) -> None:
-    if not may_be_called(url, settings().plain_webhook_hosts):
+def _check_url(url: str | None) -> None:
+    if url is not None and not may_be_called(url, settings().plain_webhook_hosts):
         raise invalid(Finding("url", Check.FORMAT, HTTPS))
 
 
@@ -231,10 +234,22 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
     wanted = _wanted(body.webhook_id, made, webhooks_store.of_merchant(merchant_id))
     before = {one.webhook_id: one for one in deliveries}
 
-    message_limits.check_resent_event(merchant_id, caller.agent_id, now)
+    _count(limits.of_resent_events(merchant_id), "resent event", merchant_id, caller.agent_id, now)
     for webhook in wanted:
         known = before.get(webhook.id) or delivery_rules.begun(made, webhook.id, now)
         deliveries_store.begin_again(delivery_rules.again(known, now))
+
+
+def _count(limit: Limit, kind: str, merchant_id: int, agent_id: int, now: datetime) -> None:
+    """Count one more of a merchant; raise THROTTLED until the next day when it has made all that it may."""
+    day = limits.day_of(now)
+    try:
+        commit(*limits_store.additions({limit: 1}, day))
+    except LimitReachedError:
+        message_limits.log_withheld(kind, merchant_id, agent_id)
+        message = f"A merchant may make {limit.most} {kind}s a day (UTC)."
+        seconds = math.ceil((limits.ends_at(day) - now).total_seconds())
+        raise ServiceError(ErrorCode.THROTTLED, message, retry_after=seconds) from None
 
 
 def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[Webhook]:

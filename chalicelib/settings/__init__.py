@@ -85,6 +85,7 @@ class Settings:
     sandbox_latency_ms: int  # for each answer of the acquirer SANDBOX
     iso8583: "Host | None"  # the host of the acquirer ISO8583, if it is configured
     printers: Mapping[int, str]
+    institutions: Mapping[int, str]  # names of financial institutions, by FInstID
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
     sms_sender: str | None  # without it, no SMS leaves the stage
@@ -126,7 +127,8 @@ def _of_environment() -> Settings:
         default_acquirer=_default_acquirer(variables.get("DEFAULT_ACQUIRER"), acquirers),
         sandbox_latency_ms=_number(variables, "SANDBOX_LATENCY_MS", 0, range(MAX_SANDBOX_LATENCY_MS + 1)),
         iso8583=_iso8583(acquirers, variables),
-        printers=_printers(variables.get("PRINTERS") or "{}"),
+        printers=_by_number(variables, "PRINTERS", 'codes by number, such as {"1": "ESCPOS58"}'),
+        institutions=_by_number(variables, "INSTITUTIONS", 'names by number, such as {"1": "First Bank"}'),
         partners=_partners(variables.get("PARTNERS") or "{}", stage),
         mail_from=_mail_from(variables.get("MAIL_FROM") or ""),
         sms_sender=_sms_sender(variables.get("SMS_SENDER") or ""),
@@ -248,12 +250,13 @@ def _allowed_origins(text: str) -> tuple[str, ...]:
     return named
 
 
-def _printers(text: str) -> dict[int, str]:
+def _by_number(variables: Mapping[str, str], name: str, expected: str) -> dict[int, str]:
+    text = variables.get(name) or "{}"
     with suppress(ValueError, AttributeError):
-        printers = {int(number): code for number, code in json.loads(text).items()}
-        if all(isinstance(code, str) and code for code in printers.values()):
-            return printers
-    message = f'PRINTERS is {text}; it is a JSON object of codes by number, such as {{"1": "ESCPOS58"}}.'
+        texts = {int(number): one for number, one in json.loads(text).items()}
+        if all(isinstance(one, str) and one for one in texts.values()):
+            return texts
+    message = f"{name} is {text}; it is a JSON object of {expected}."
     raise SettingsError(message)
 
 

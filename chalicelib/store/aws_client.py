@@ -213,7 +213,11 @@ def _session_of(_: tuple[tuple[str, str], ...]) -> "Session":
 
 
 def create(service: str, limits: Limits, **options: Any) -> Any:
-    """Create a client of botocore. `options` go to its Config."""
+    """Create a client of botocore. `options` go to its Config.
+
+    A client with one attempt for everything has a new connection for each call: a kept one may have died while Lambda
+    slept, and a message is not given up for that.
+    """
     from botocore.config import Config  # noqa: PLC0415  see `_session_of`
 
     with _LOCK:
@@ -238,7 +242,13 @@ def create(service: str, limits: Limits, **options: Any) -> Any:
         name = client.meta.service_model.service_id.hyphenize()
         # The first answer decides; the types of botocore know none.
         client.meta.events.register_first(f"needs-retry.{name}", _pause_after)  # type: ignore[arg-type]
+    elif limits.attempts == 1:
+        client.meta.events.register("before-send", _close_after)
     return client
+
+
+def _close_after(request: Any, **_: Any) -> None:
+    request.headers["Connection"] = "close"
 
 
 def _begin(context: dict[str, Any], **_: Any) -> None:

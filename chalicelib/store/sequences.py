@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from chalicelib.domain.terminal import canonical_mid
 from chalicelib.store.table import Key, Write, read, update, write_one
 
 TABLE = "sequences"
@@ -30,7 +31,7 @@ def next_stans(mid: str, tid: str, count: int, *, start: int) -> range:
     The terminal is identified by its merchant's number (MID) and its name (TID), as the host pads both with spaces. One
     item per terminal is enough: a till takes a few payments a second, and an item takes a thousand writes.
     """
-    key = sequence_key(f"stan#{mid.rstrip()}#{tid.rstrip()}")
+    key = sequence_key(f"stan#{canonical_mid(mid)}#{tid.strip()}")
     return _next(update(key, add={"last": count}, start={"last": start}), count)
 
 

@@ -1,10 +1,14 @@
 """The unique names of a terminal: its TID within its merchant, and the merchant's MID at its bank."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.terminal import canonical_mid
 from chalicelib.errors import ErrorCode, Finding, ServiceError
+from chalicelib.store import merchants
+from chalicelib.store.audit import Act
+from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, put_new, update
 
 TABLE = "sequences"
@@ -30,32 +34,39 @@ def register_tid(client_id: int, tid: str, terminal_id: int) -> Write:
 
 
 def mid_key(mid: str) -> Key[UniqueName]:
-    """Return the key of a merchant's number at its bank (MID). Banks add blanks around it, and may ignore case."""
-    digest = hashlib.sha256(mid.strip().upper().encode()).hexdigest()  # a key has at most 2,048 bytes
+    """Return the key of a merchant's number at its bank (MID)."""
+    digest = hashlib.sha256(canonical_mid(mid).encode()).hexdigest()  # a key has at most 2,048 bytes
     return Key(TABLE, UniqueName, {"name": f"mid#{digest}"})
 
 
 MID_TAKEN = Finding("back_retailer_id", ErrorCode.TID_TAKEN.code, "Another merchant has this number at its bank.")
 
 
-def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
-    """Register the merchant's number at its bank (MID); raise 308 when another merchant has it.
-
-    With `moves` it becomes this merchant's.
-    """
+def register_mid(mid: str, client_id: int) -> Write:
+    """Register the merchant's number at its bank (MID); raise 308 when another merchant has it."""
     return update(
         mid_key(mid),
         {"holder": client_id},
-        condition=None if moves else "attribute_not_exists(#holder) OR #holder = :holder",
+        condition="attribute_not_exists(#holder) OR #holder = :holder",
         otherwise=ServiceError(ErrorCode.TID_TAKEN, MID_TAKEN.message, validations=(MID_TAKEN,)),
     )
 
 
-def register_names(terminal: Terminal, *, moves_mid: bool) -> list[Write]:
-    """Register the TID and the MID of a new terminal. With `moves_mid`, the MID becomes its merchant's.
+def move_mid(mid: str, loser: Merchant, winner: Merchant, act: Act) -> list[Write]:
+    """Register the number at the bank (MID) of `loser` for `winner`.
 
-    Raise 308 when the merchant already has a terminal with this TID, or another merchant has the MID.
+    The record of `loser` has it among its lost numbers, so its terminals with this number take no card payments. Raise
+    ChangedMeanwhileError when one of the merchants, or the holder, has changed.
     """
-    mid = (terminal.back_retailer_id or "").strip()
-    tid = register_tid(terminal.client_id, terminal.tid, terminal.id)
-    return [tid, *([register_mid(mid, terminal.client_id, moves=moves_mid)] if mid else [])]
+    number = frozenset({canonical_mid(mid)})
+    lost = {"was": loser.id}
+    holder = update(
+        mid_key(mid),
+        {"holder": winner.id},
+        condition="#holder = :was",
+        compared=lost,
+        otherwise=ChangedMeanwhileError(),
+    )
+    loses = merchants.next_version(loser, replace(loser, lost_mids=loser.lost_mids | number), act)
+    has_again = replace(winner, lost_mids=winner.lost_mids - number)
+    return [holder, *loses, *(merchants.next_version(winner, has_again, act) if has_again != winner else ())]

@@ -18,7 +18,7 @@ import traceback
 import uuid
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from http import HTTPStatus
 from typing import Any, Self, cast
 
@@ -177,7 +177,8 @@ class Gateway(LocalGateway):
         accepted = headers.get("accept-encoding", "").split(",")  # `*` does not count
         if len(content) >= COMPRESSED_FROM and any(GZIP.fullmatch(coding) for coding in accepted):
             answer["headers"]["Content-Encoding"] = "gzip"
-            content = gzip.compress(content, mtime=0)
+            is_file = answer["headers"].get("Cache-Control", "no-store") != "no-store"
+            content = (_compressed_file if is_file else _compressed)(content)
         return {**answer, "body": content}
 
     def _generate_lambda_event(self, *request: Any) -> Event:
@@ -197,6 +198,13 @@ def _refused(request: Request, error: ErrorCode) -> Event:
     refusal = ServiceError(error, message, retry_after=1 if error is ErrorCode.THROTTLED else None)
     answer: Event = web.edge(request, lambda _: web.refuse(refusal)).to_dict()
     return answer
+
+
+def _compressed(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
+
+
+_compressed_file = lru_cache(maxsize=256)(_compressed)  # anybody may load one again and again
 
 
 class _LineReader(io.BufferedReader):

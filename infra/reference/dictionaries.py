@@ -7,10 +7,10 @@ from typing import Any
 from chalicelib.domain.guid import GUID_PATTERN
 from chalicelib.domain.kinds import KINDS, InputType
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.terminal import ENTRY_CAPS
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.field_types import PASSWORD_LENGTH, SECRET_KEY_LENGTH
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
+from chalicelib.schemas.terminals import ENTRY_CAPS
 
 INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
 REFERENCES = {error.code: error.name for error in ErrorCode if 561 <= error.code <= 571}  # noqa: PLR2004  see errors.md

@@ -11,7 +11,8 @@ from pydantic_core import core_schema
 
 from chalicelib.domain.kinds import FEATURES, OWN_ACQUIRERS
 from chalicelib.schemas.agents import BulkItem
-from chalicelib.schemas.base import Request, models_of, wire_name
+from chalicelib.schemas.base import Request, fields_of, models_of, wire_name
+from chalicelib.schemas.payments import MAX_ADDRESSES
 from infra.reference import read_json
 from infra.reference.dictionaries import CHECKED, dictionary_of, name_of_value
 
@@ -29,7 +30,9 @@ ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 DECIMAL = r"[0-9]{1,20}(\.[0-9]{1,20})?"
 AMOUNTS: Mapping[str, Mapping[str, Any]] = {
     "BasicTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^{DECIMAL}$"},
-    "BasicReverseTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^({DECIMAL})?$"},
+    "BasicReverseTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^{DECIMAL}$"},
+    "Location.Latitude": {"minimum": -90, "maximum": 90, "pattern": "^$"},
+    "Location.Longitude": {"minimum": -180, "maximum": 180, "pattern": "^$"},
     "BasicTran.AmountCashGot": {
         "minimum": 0,
         "exclusiveMaximum": 10**15,
@@ -44,7 +47,7 @@ AMOUNTS: Mapping[str, Mapping[str, Any]] = {
     "ReportDrawer.Counted": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
     "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^{DECIMAL}$"},
 }
-NOT_AMOUNTS = ["boolean", "object", "array"]  # and null, unless the amount is optional
+NOT_AMOUNTS = ["boolean", "object", "array"]  # and null, unless the amount or the place is optional
 PLACES = ("Location",)  # tills send one with empty numbers where it is optional
 
 SPECIFIED_SPELLINGS = frozenset({"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"})
@@ -116,6 +119,8 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
     spellings = request.SPELLINGS if request else {}
     for field, described in schema.get("properties", {}).items():
         complete = _field_schema(name, field, described)
+        if request and field in fields_of(request).trimmed:
+            complete = _with_blanks(complete)
         if f"{name}.{field}" in AMOUNTS:
             types = NOT_AMOUNTS if field not in required else [*NOT_AMOUNTS, "null"]
             complete["not"] = {"type": types, "items": {}}  # linters want items with the type array
@@ -158,10 +163,27 @@ def _or_null(field: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": parts if NULL in parts else [*parts, NULL], **description}
 
 
+def _with_blanks(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a text that is read without outer blanks."""
+    if "anyOf" in field:
+        return {**field, "anyOf": [_with_blanks(part) for part in field["anyOf"]]}
+    if field.get("type") == "array":
+        return {**field, "items": _with_blanks(field["items"])}
+    if "pattern" in field:
+        return {**field, "pattern": rf"^\s*{field['pattern'].removeprefix('^').removesuffix('$')}\s*$"}
+    if (most := field.get("maxLength", SHORT + 1)) <= SHORT:
+        others = {key: value for key, value in field.items() if key != "maxLength"}
+        return {**others, "pattern": rf"^\s*\S{{0,{most}}}\s*$"}
+    return field
+
+
+SHORT = 3  # characters of a code, which outer blanks easily exceed
+
+
 def _or_empty(part: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an optional text that may also be empty, because tills send empty texts for absent ones."""
-    if part.get("type") == "array" and part["items"].get("pattern"):  # addresses of a receipt
-        return {**part, "items": _or_empty(part["items"])}
+    if part.get("maxItems") == MAX_ADDRESSES and part["items"].get("type") == "string":  # addresses of a receipt
+        return {**part, "items": {"anyOf": [_or_empty(part["items"]), NULL]}}
     if part.get("type") != "string":
         return part
     empty = {key: value for key, value in part.items() if key not in {"minLength", "format"}}
@@ -170,7 +192,7 @@ def _or_empty(part: dict[str, Any]) -> dict[str, Any]:
     if pattern is None and shortest > 1:
         pattern = rf"^[\s\S]{{{shortest},}}$"
     if pattern:
-        empty["pattern"] = f"^$|{pattern}"
+        empty["pattern"] = rf"^\s*$|{pattern}" if pattern.startswith(r"^\s*") else f"^$|{pattern}"
     if part.get("format") == "password":
         empty["format"] = "password"
     if "enum" in part:

@@ -13,6 +13,7 @@ The tables are protected from deletion after the change, not by the template: a 
 """
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,8 +44,27 @@ UPDATED = ("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "UPDATE_
 BACK = "--back"
 CALL_FAILS = (BotoCoreError, ClientError, ResponseParserError)  # the last: a proxy answered
 
+# Each of these parameters works only with the other.
+NEEDED = (
+    *(("SubnetIds", "SecurityGroupIds"), ("SecurityGroupIds", "SubnetIds")),
+    *(("BaseDomain", "CertificateArn"), ("ProcessingDomain", "CertificateArn")),
+)
+WHOLE = re.compile("[A-Za-z]*(Concurrency|BurstLimit)|SalesFrom|SalesHours|LogDays")
 Check = Callable[[str], object]  # a trial of the API at an address; it raises SmokeError
 Description = Mapping[str, Any]  # of the stack
+
+
+def contradictions(parameters: Mapping[str, str]) -> Iterator[str]:
+    """Yield the problem of each parameter that can never work, which the template cannot say."""
+    for name, other in NEEDED:
+        if parameters.get(name) and not parameters.get(other):
+            yield f"{name} needs {other}."
+    base, processing = (parameters.get(name) for name in ("BaseDomain", "ProcessingDomain"))
+    if base and base == processing:
+        yield "ProcessingDomain is the same host as BaseDomain."
+    for name, value in parameters.items():
+        if WHOLE.fullmatch(name) and value and not value.isdecimal():
+            yield f"{name} is {value}, which is not a whole number."
 
 
 class Deployment:
@@ -120,6 +140,8 @@ class Deployment:
         current = kept.get(RELEASE, "")
         earlier = kept.get(RELEASE_BEFORE, "") if current == url else current
         given = {**given, RELEASE: url, RELEASE_BEFORE: earlier}
+        if problems := list(contradictions({**kept, **given})):
+            raise DeployError(" ".join(problems))
         known = {one["ParameterKey"] for one in self.client.get_template_summary(TemplateURL=url)["Parameters"]}
         others = [name for name in kept if name in known and name not in given]
         return [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()] + [

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from itertools import product
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.support.http import OWNER, TILL, Reply, basic, call, get, post
 from tests.support.intercepted_calls import refusing
 from tests.support.transactions import a_body, a_guid
 
-SUBMIT = "/api/v1/payment/submit"
+SUBMIT, LOGIN = "/api/v1/payment/submit", "/api/v1/user/login/session"
 WRONG_METHOD = '{"ErrorCode": 206, "ErrorMessage": "The path does not take this method.", "Validations": null}'
 
 
@@ -57,7 +58,7 @@ def test_a_refusal_before_the_body_is_read(
 def test_every_path_answers_another_method_as_the_gateway_writes_its_own_refusals(stage: str) -> None:
     methods: dict[str, list[str]] = {}
     for endpoint in endpoints.ENDPOINTS:
-        methods.setdefault(endpoint.path, []).append(endpoint.method)
+        methods.setdefault(endpoint.path, []).extend(endpoint.methods)
 
     for path, allowed in methods.items():
         reply = call(stage, "PATCH", path, {}, None)
@@ -305,3 +306,68 @@ def test_an_unknown_payment_is_unknown_at_either_endpoint_with_any_mode(stage: s
 def test_a_mode_nobody_may_send_is_refused_first(stage: str, endpoint: str) -> None:
     assert reverse(stage, endpoint, a_guid(), 4).error == (403, 151)
     assert reverse(stage, endpoint, a_guid(), 500).error == (400, 312)
+
+
+EVERY = (*endpoints.ENDPOINTS, *endpoints.DOCUMENTS)
+OF_THE_CONNECTION = {"Date", "Content-Length", "x-amzn-RequestId"}
+
+
+@pytest.mark.parametrize("endpoint", [one for one in EVERY if one.method == "GET"], ids=lambda one: one.path)
+def test_head_is_answered_as_get_without_a_body_wherever_get_is_public(stage: str, endpoint: web.Endpoint) -> None:
+    path = re.sub(r"\{\w+\}", "any", endpoint.path)
+    asked, head = (call(stage, method, path, None, None) for method in ("GET", "HEAD"))
+
+    assert head.text == ""
+    if endpoint.public:
+        assert head.status == asked.status
+        assert {name: value for name, value in head.headers.items() if name not in OF_THE_CONNECTION} == {
+            name: value for name, value in asked.headers.items() if name not in OF_THE_CONNECTION
+        }
+    else:
+        assert head.status == 405
+        assert "HEAD" not in head.headers["Allow"]
+
+
+def test_the_query_of_head_is_read_as_that_of_get(stage: str) -> None:
+    paths = [f"/api/v1/health{query}" for query in ("", "?deep=1", "?deep=x")]
+
+    assert [call(stage, "HEAD", path, None, None).status for path in paths] == [200, 200, 400]
+
+
+@pytest.mark.slow
+def test_nothing_without_a_credential_is_long_or_costs_much_more_than_a_health_check(stage: str) -> None:
+    """The processor time is the least of several, which no other work makes longer."""
+    long, names = (
+        b'{"a": "' + b"x" * (5 * web.MEGABYTE) + b'"}',
+        b",".join(b'"asswor%d":1' % one for one in range(990)),
+    )
+    requests = [
+        *(
+            ("GET", re.sub(r"\{\w+\}", "any", one.path), None, "")
+            for one in EVERY
+            if one.method == "GET" and one.public
+        ),
+        ("GET", f"/api/v1/payment/statusPublic/{a_guid()}", None, ""),
+        ("GET", "/" + "a/" * 3000, None, ""),
+        *(("POST", SUBMIT, b"{}", f"{scheme} {'A.' * 3500}") for scheme in ("Basic", "Jwt", "Session", "None")),
+        *((method, path, long, "") for method in ("POST", "PATCH") for path in (SUBMIT, "/nowhere", LOGIN)),
+        *(("POST", LOGIN, body, "") for body in (b"{}", b"[" * 16000, b"{" + names + b"}")),
+    ]
+
+    def measured(method: str, path: str, body: bytes | None, credential: str, coding: str) -> tuple[float, Reply]:
+        headers = {"Accept-Encoding": coding, **({"Authorization": credential} if credential else {})}
+        began = time.process_time()
+        reply = call(stage, method, path, body, None, headers)
+        return time.process_time() - began, reply
+
+    def least(*request: Any) -> tuple[float, Reply]:
+        return min((measured(*request) for _ in range(5)), key=lambda one: one[0])
+
+    health, _ = least("GET", "/api/v1/health", None, "", "identity")
+    dear = {}
+    for request in requests:
+        seconds, reply = least(*request, "identity")
+        assert len(reply.text) <= 1.5 * web.MEGABYTE
+        if seconds > 10 * health:
+            dear[request[:2]] = seconds / health
+    assert dear == {}

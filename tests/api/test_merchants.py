@@ -335,3 +335,15 @@ def test_the_products_are_those_that_a_partner_prepares(shop: Shop) -> None:
     assert len(with_two) == 4
     assert set(with_two.values()) == {2}
     assert set(counters().values()) == {len(settings().partners)}
+
+
+def test_a_merchant_shows_its_account_type_and_the_name_of_its_institution(stage: str) -> None:
+    with environment(INSTITUTIONS='{"4": "First Bank"}'):
+        named = create(stage).body["Merchant"]
+        updated = http.post(stage, f"/api/v1/merchant/{named['ID']}/update", merchant_update(Image=None), http.SYSTEM)
+        other = create(stage, FInstID=5).body["Merchant"]
+
+    for merchant in (named, updated.body["Merchant"], other):
+        assert (merchant["AccountTypeID"], merchant["AccountType"]) == (11, 11)
+    names = [one["FInstName"] for one in (named, updated.body["Merchant"], other)]
+    assert names == ["First Bank", "First Bank", "5"]

@@ -1,15 +1,19 @@
 """Placeholders of tills refuse no payment; a field in other capitals does; messages are for people."""
 
+import json
 import re
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from tests.support import events
 from tests.support.builders import PASSWORD, Shop, agent_body, an_email, merchant_body, terminal_body
 from tests.support.cards import a_card_body
-from tests.support.http import OWNER, SYSTEM, TILL, get, post
+from tests.support.http import OWNER, SYSTEM, TILL, TILL_BY_KEY, Reply, get
+from tests.support.http import post as send
 from tests.support.receipts import messages
 from tests.support.transactions import a_body, a_guid
 
@@ -22,6 +26,28 @@ SESSION = "/api/v1/user/login/session"
 EMPTY_PLACE = {"Latitude": None, "Longitude": None}
 
 
+@cache
+def documented(stage: str, path: str) -> Any:
+    """Return the validator of the bodies of a path, by the document that the stage serves."""
+    document = json.loads(get(stage, "/api/v1/openapi.json", None).text)
+    template = next(
+        one
+        for one in document["paths"]
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", one), path) and "post" in document["paths"][one]
+    )
+    schema = document["paths"][template]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    return jsonschema.Draft202012Validator(schema | {"components": document["components"]})
+
+
+def post(stage: str, path: str, body: Any, login: tuple[str, str] | None = TILL_BY_KEY) -> Reply:
+    """Send a request. What the service takes, its document takes."""
+    reply = send(stage, path, body, login)
+    if reply.status == 200 and not reply.findings:
+        plain = json.loads(json.dumps(body))
+        assert [error.message for error in documented(stage, path).iter_errors(plain)] == []
+    return reply
+
+
 @pytest.mark.parametrize(
     "part",
     [
@@ -30,6 +56,10 @@ EMPTY_PLACE = {"Latitude": None, "Longitude": None}
         {"Location": {}},
         {"Location": EMPTY_PLACE | {"Accuracy": 0}},
         {"Location": {"Latitude": "", "Longitude": ""}},
+        {"Location": {"Latitude": "", "Longitude": None}},
+        {"Receipt": {"Emails": [None, "", " \t"], "Phones": [None, "", "\u00a0"], "Email": " ", "Phone": "\n"}},
+        {"Receipt": {"Email": " a@b.example\u00a0", "Emails": ["\tc@b.example\r\n"], "Phone": " +27829876543 "}},
+        {"CountryCode": " ZA\r\n", "Receipt": {"Phone": "082 987 6543"}},
         {"location": {}, "id": None, "lang": ""},
         {"DeviceInfo": {"os": "", "OS": ""}},
         {"Card": {"CardInputMode": 0, "LinkedCardId": 0, "CardDataInput": {"PAN": "", "EXP": "", "CVV2": ""}}},
@@ -342,3 +372,22 @@ def test_other_letters_and_marks_of_direction_are_not(shop: Shop, place: str) ->
     refused = shop.post("/api/v1/terminal/create", terminal_body(shop.id, Location=place))
 
     assert refused.findings == [("Location", 3)]
+
+
+@pytest.mark.parametrize("place", [EMPTY_PLACE, {"Latitude": "", "Longitude": ""}, {}, None])
+def test_an_empty_place_of_an_offline_sale_is_none(stage: str, place: Any) -> None:
+    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "OfflineLocation": place}))
+
+    assert (reply.error, reply.findings) == ((200, 0), [])
+
+
+@pytest.mark.parametrize("title", ["", " ", "\u200b"])
+def test_the_title_of_a_line_is_visible_but_refuses_no_offline_sale(stage: str, title: str) -> None:
+    lines = {"AuxData": {"Purchases": [{"Title": title, "Price": "12.30", "Quantity": 1}]}}
+    refused = post(stage, SUBMIT, a_body(AuxDataInput=lines))
+    sold = post(stage, SUBMIT, a_body(AuxDataInput=lines, OfflineTran={"OfflineMode": True}))
+
+    path = "BasicTran.AuxDataInput.AuxData.Purchases[0].Title"
+    assert (refused.error, refused.findings) == ((400, 202), [(path, 5)])
+    assert (sold.error, sold.findings) == ((200, 0), [(path, 5)])
+    assert sold.body["Validations"][0]["Type"] == 2

@@ -5,14 +5,15 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
-from chalicelib.store import audit, terminals
+from chalicelib.store import audit, merchants, terminals, unique_names
 from chalicelib.store.table import commit, put_new
 from tests.support import builders, http
-from tests.support.builders import PASSWORD, Shop, a_shop, a_terminal, terminal_body
+from tests.support.builders import PASSWORD, Shop, a_shop, a_terminal, an_agent, merchant_update, terminal_body
+from tests.support.cards import a_card_body
 from tests.support.stored import stored_record
 from tests.support.transactions import a_body
 
-CREATE = "/api/v1/terminal/create"
+CREATE, SUBMIT = "/api/v1/terminal/create", "/api/v1/payment/submit"
 
 
 def test_a_terminal_is_answered_as_it_was_sent(shop: Shop) -> None:
@@ -182,19 +183,73 @@ def test_blanks_around_a_terminals_name_do_not_count(shop: Shop) -> None:
     assert shop.agent(TID="  TILL 7")["TerminalID"] == terminal["ID"]
 
 
-def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:
-    other, mid = a_shop(shop.stage), "BANK 0815"
-    shop.terminal(BackRetailerID=mid)
-    moved = http.post(shop.stage, CREATE, terminal_body(other.id, BackRetailerID=mid), http.SYSTEM)
+def test_a_number_that_moves_takes_the_card_payments_of_its_former_merchant_but_not_their_returns(shop: Shop) -> None:
+    other, mid = a_shop(shop.stage), f"BANK {shop.id}"
+    till, other_till = a_card_till(shop, mid), a_card_till(other, "OTHER")
+    paid = shop.post(SUBMIT, a_card_body("12.30"), till)
+    spelt = f" {mid.lower()} "
+    moved = http.post(shop.stage, CREATE, terminal_body(other.id, BackRetailerID=spelt), http.SYSTEM)
 
-    assert moved.error == (200, 0)
-    assert other.terminal(BackRetailerID=mid)["BackRetailerID"] == mid
+    assert (moved.error, moved.findings) == ((200, 0), [("BackRetailerID", 308)])
+    (item,) = moved.body["Validations"]
+    assert item["Type"] == 2
+    assert f"Corner Store's, merchant {shop.id}:" in item["Message"]
     assert shop.post(CREATE, terminal_body(shop.id, BackRetailerID=mid)).error == (409, 308)
+    assert shop.post(SUBMIT, a_card_body("12.30"), till).error == (409, 315)
+    assert shop.post(SUBMIT, a_body(), till).error == (200, 0), "cash needs no number"
+    assert shop.post(SUBMIT, a_card_body("12.30"), a_card_till(shop, "NEW")).error == (200, 0)
+    assert other.post(SUBMIT, a_card_body("12.30"), other_till).error == (200, 0)
+    assert other.terminal(BackRetailerID=mid)["BackRetailerID"] == mid
+    back = {"TransactionID": paid.body["TransactionID"], "ReverseMode": 5}
+    assert shop.post("/api/v1/payment/reversecnp", {"BasicReverseTran": back}, till).error == (200, 0)
+
+
+def test_a_number_that_comes_back_takes_card_payments_again(shop: Shop) -> None:
+    other, mid = a_shop(shop.stage), f"BANK {shop.id}"
+    till = a_card_till(shop, mid)
+    other_till = (other.agent(TerminalID=moved(other, mid, shop)["ID"])["Email"], PASSWORD)
+    assert other.post(SUBMIT, a_card_body("12.30"), other_till).error == (200, 0)
+    moved(shop, mid, other)
+
+    assert shop.post(SUBMIT, a_card_body("12.30"), till).error == (200, 0)
+    assert other.post(SUBMIT, a_card_body("12.30"), other_till).error == (409, 315)
+    assert [one.fields for one in audit.of(f"merchant#{shop.id}")][1:] == [("lost_mids",)] * 2
+
+
+def test_a_move_that_meets_a_change_of_the_merchant_is_made_again(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    other, mid = a_shop(shop.stage), f"BANK {shop.id}"
+    till, move = a_card_till(shop, mid), unique_names.move_mid
+
+    def meanwhile(*arguments: Any) -> Any:
+        monkeypatch.setattr(unique_names, "move_mid", move)
+        assert shop.post(f"{shop.path}/update", merchant_update(Name="Renamed", Image=None)).error == (200, 0)
+        return move(*arguments)
+
+    monkeypatch.setattr(unique_names, "move_mid", meanwhile)
+    moved(other, mid, shop)
+
+    assert shop.post(SUBMIT, a_card_body("12.30"), till).error == (409, 315)
+    assert stored_record(merchants.key(shop.id)).name == "Renamed"
+
+
+def a_card_till(shop: Shop, mid: str) -> tuple[str, str]:
+    """Return the login of a new agent at a terminal with this number at the bank."""
+    return shop.agent(TerminalID=shop.terminal(Currency="710", BackRetailerID=mid)["ID"])["Email"], PASSWORD
+
+
+def moved(winner: Shop, mid: str, loser: Shop) -> dict[str, Any]:
+    """Return the terminal with which a system user gives the number of `loser` to `winner`."""
+    body = terminal_body(winner.id, Currency="710", BackRetailerID=mid)
+    reply = http.post(winner.stage, CREATE, body, http.SYSTEM)
+    assert reply.findings == [("BackRetailerID", 308)]
+    assert f"merchant {loser.id}" in reply.body["Validations"][0]["Message"]
+    terminal: dict[str, Any] = reply.body["Terminal"]
+    return terminal
 
 
 def test_an_agent_without_a_terminal_takes_no_payment(shop: Shop) -> None:
     agent = shop.agent()
-    refused = shop.post("/api/v1/payment/submit", a_body(), (agent["Email"], PASSWORD))
+    refused = shop.post(SUBMIT, a_body(), (agent["Email"], PASSWORD))
 
     assert refused.error == (409, 315)
 
@@ -203,7 +258,7 @@ def test_a_blocked_terminal_takes_no_payment(shop: Shop) -> None:
     agent = shop.agent(TerminalID=shop.terminal(Currency="710", State=0)["ID"])
     body = a_body()
 
-    assert shop.post("/api/v1/payment/submit", body, (agent["Email"], PASSWORD)).error == (409, 315)
+    assert shop.post(SUBMIT, body, (agent["Email"], PASSWORD)).error == (409, 315)
     assert shop.post("/api/v1/payment/listHistoryEx", {}).body["TransactionsCounters"]["ItemCountTtl"] == 0
 
 
@@ -253,3 +308,36 @@ def test_a_terminal_is_answered_in_40_kb_or_refused(shop: Shop, character: str) 
         assert len(json.dumps(shown, ensure_ascii=False).encode()) <= 60_000
     listed = shop.post(f"{shop.path}/terminal/list", {}).body
     assert len(listed["Terminals"]) == len(long) + (character != "\x01")
+
+
+def test_a_list_of_terminals_has_their_agents_of_now(shop: Shop) -> None:
+    first, second = shop.terminal(Title="Kiosk"), shop.terminal()
+    one, other = (shop.agent(TerminalID=first["ID"]) for _ in range(2))
+
+    def listed(**body: Any) -> dict[int, tuple[Any, ...]]:
+        found = shop.post(f"{shop.path}/terminal/list", body).body["Terminals"]
+        names = ("PosCount", "DirectPosCount", "Accounts")
+        return {terminal["ID"]: tuple(terminal[name] for name in names) for terminal in found}
+
+    assert listed() == {first["ID"]: (2, 2, None), second["ID"]: (0, 0, None)}
+    shop.post(f"{shop.path}/pos/{other['ID']}/update", {"TerminalID": second["ID"]})
+    found = listed(WithAccounts=True)
+    assert [
+        (count, [pos["ID"] for pos in accounts]) for count, _, accounts in (found[first["ID"]], found[second["ID"]])
+    ] == [
+        (1, [one["ID"]]),
+        (1, [other["ID"]]),
+    ]
+    assert found[first["ID"]][2] == shop.post(f"{shop.path}/pos/list", {"Search": one["Email"]}).body["PosList"]
+    shop.post(f"{shop.path}/pos/{one['ID']}/update", {"TIDNull": True})
+    assert listed(WithAccounts=True, Search="kiosk") == {first["ID"]: (0, 0, [])}
+
+
+def test_a_page_of_terminals_shows_a_hundred_agents_at_most(shop: Shop) -> None:
+    terminal = shop.terminal()
+    agents = [an_agent(client_id=shop.id, terminal_id=terminal["ID"]) for _ in range(101)]
+    commit(*(put_new("agents", one, "id") for one in agents[:100]))
+    commit(put_new("agents", agents[100], "id"))
+
+    assert shop.post(f"{shop.path}/terminal/list", {}).body["Terminals"][0]["PosCount"] == 101
+    assert shop.post(f"{shop.path}/terminal/list", {"WithAccounts": True}).error == (400, 404)

@@ -2,9 +2,8 @@ import pytest
 
 from chalicelib.domain import agent_assignments
 from chalicelib.domain.agent import PrinterSettings
-from chalicelib.domain.agent_assignments import matches_search
+from chalicelib.domain.agent_assignments import matches_search, resolve_group
 from chalicelib.domain.merchant import TerminalGroup
-from chalicelib.domain.terminal import resolve_group
 from tests.support.builders import a_merchant, a_terminal, an_agent
 
 PRINTERS = {1: "ESCPOS58", 2: "ESCPOS80"}

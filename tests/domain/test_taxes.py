@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.domain.returned_lines import taxes_back
 from chalicelib.domain.taxes import (
     FormerTax,
     Tax,
@@ -17,7 +18,6 @@ from chalicelib.domain.taxes import (
     needs_buyer,
     needs_former,
     taxed_again,
-    taxes_back,
     taxes_of,
 )
 from tests.support.shop_arithmetic import one_tax

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from chalicelib import outside
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail, sms
@@ -18,6 +20,7 @@ from tests.support.builders import JPEG, PNG, an_email
 from tests.support.giving import Give, boto3_client
 from tests.support.intercepted_calls import failing
 from tests.support.receipts import an_entry, mails, messages, ses
+from tests.support.scripted_server import http, scripted
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -208,3 +211,37 @@ def test_a_sender_has_three_seconds_and_one_attempt(client: Callable[[], Any]) -
 
     assert timedelta(seconds=config.connect_timeout + config.read_timeout) <= timedelta(seconds=3)
     assert config.retries["total_max_attempts"] == 1
+
+
+@pytest.mark.parametrize("through", ["e-mail", "SMS", "logo"])
+def test_a_message_after_a_pause_is_sent_on_a_connection_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, through: str
+) -> None:
+    """The peer has forgotten each connection that it kept, as while Lambda sleeps: a second request gets no answer."""
+    send: Callable[[int], object] = {
+        "e-mail": lambda number: mail.send(an_entry(), f"{number}@shop.example"),
+        "SMS": lambda number: sms.send(an_entry(text="Hello"), f"+2782987000{number}"),
+        "logo": lambda number: files.get(f"pictures/{number}.png"),
+    }[through]
+    body = b"<PublishResponse><PublishResult><MessageId>7</MessageId></PublishResult></PublishResponse>"
+    body = b'{"MessageId": "7"}' if through == "e-mail" else body
+
+    def answer_once(sock: socket.socket) -> bool:
+        [*earlier, last] = [one for one in server.requests if one.connection == server.requests[-1].connection]
+        closes = "Connection: close" in last.head
+        if not earlier:
+            sock.sendall(http(200, body, **({"Connection": "close"} if closes else {})))
+        return not earlier and not closes
+
+    files.get.cache_clear()
+    with scripted(answer_once) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
+        for service in ("SESV2", "SNS", "S3"):
+            monkeypatch.delenv(f"AWS_ENDPOINT_URL_{service}", raising=False)
+        outside.forget()
+        for number in range(3):
+            send(number)
+    outside.forget()
+    files.get.cache_clear()
+
+    assert len(server.requests) == server.connections == 3

@@ -304,10 +304,13 @@ def test_a_number_may_be_the_least_and_the_most_of_its_range(monkeypatch: pytest
 @pytest.mark.parametrize(
     "text", ["{1:x}", "[]", "null", '{"one": "ESCPOS58"}', '{"1": 58}', '{"1": ""}', '{"1": null}']
 )
-def test_printers_in_another_form_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setenv("PRINTERS", text)
+@pytest.mark.parametrize(("name", "what"), [("PRINTERS", "codes"), ("INSTITUTIONS", "names")])
+def test_a_table_by_number_in_another_form_is_refused(
+    monkeypatch: pytest.MonkeyPatch, text: str, name: str, what: str
+) -> None:
+    monkeypatch.setenv(name, text)
 
-    with pytest.raises(SettingsError, match=re.escape(f"PRINTERS is {text}; it is a JSON object of codes by number")):
+    with pytest.raises(SettingsError, match=re.escape(f"{name} is {text}; it is a JSON object of {what} by number")):
         settings()
 
 

@@ -34,7 +34,9 @@ def stored(**changes: object) -> Agent:
 
 def create_terminal(terminal: Terminal) -> None:
     """Store a terminal as a merchant's administrator does."""
-    terminals.create(terminal, ACT, *unique_names.register_names(terminal, moves_mid=False))
+    mid = terminal.back_retailer_id
+    names = [unique_names.register_tid(terminal.client_id, terminal.tid, terminal.id)]
+    terminals.create(terminal, ACT, *names, *([unique_names.register_mid(mid, terminal.client_id)] if mid else []))
 
 
 def in_parallel(work: Callable[[int], object], times: int) -> list[object]:

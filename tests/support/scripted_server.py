@@ -25,6 +25,10 @@ class Request:
         return {key.lower(): value for key, value in lines.items()}[name]
 
     @property
+    def length(self) -> int:
+        return int(self.header("content-length")) if "content-length" in self.head.lower() else 0
+
+    @property
     def parameters(self) -> Any:
         return json.loads(self.body)
 
@@ -93,7 +97,7 @@ def _read(sock: socket.socket, number: int) -> Request | None:
         data += received
     head, _, body = data.partition(b"\r\n\r\n")
     request = Request(head.decode(), body, number)
-    while len(request.body) < int(request.header("content-length")):
+    while len(request.body) < request.length:
         request.body += sock.recv(65536)
     return request
 

@@ -229,7 +229,7 @@ def test_lengths_are_written_in_their_shortest_form() -> None:
 
 @given(st.dictionaries(st.sampled_from([int(tag, 16) for tag in TAGS]), st.binary(max_size=300), max_size=6))
 def test_what_is_encoded_reads_back_the_same(objects: dict[int, bytes]) -> None:
-    data = b"".join(emv.encoded(tag, value) for tag, value in objects.items())
+    data = b"".join(messages.encoded(tag, value) for tag, value in objects.items())
 
     assert emv.objects(data) == objects
     assert list(emv.objects(data)) == list(objects)

@@ -131,7 +131,8 @@ def is_valid(schema: str, value: Any) -> bool:
     ("field", "right", "wrong"),
     [
         ("BasicTran.Amount", (12.3, 5, "12.30"), (0, -1, "-1", "twelve", "", True, [], None)),
-        ("BasicReverseTran.Amount", (12.3, "12.30", None, ""), (0, "-1", True, {})),
+        ("BasicReverseTran.Amount", (12.3, "12.30", None), (0, "-1", "", True, {})),
+        ("Location.Latitude", (-33.9, 0, "", None), ("1", " ", 91, True, {})),
         ("BasicTran.AmountCashGot", (20, "20.00", 0, "0.00", "-0", "", None), (-1, "-1", True)),
         ("Purchase.Price", (6.15, "6.15", -1, "-1.00", 0), ("", None, "1e3", True)),
         ("Purchase.Quantity", (2, "0.5"), (0, -1, "-1", None)),

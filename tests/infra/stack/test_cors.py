@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from infra.stack import resources
 from infra.stack.cloudformation import deployed
 from tests.support.origins import CORS, SHOP
@@ -49,6 +50,19 @@ def test_the_function_answers_the_preflights_of_every_path_without_authorizer(sa
         assert "options" not in path
         assert "security" not in method
         assert "${APIHandler.Arn}" in method["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
+
+
+def test_head_of_a_public_get_calls_the_function_within_the_limits_of_get(sam: dict[str, Any]) -> None:
+    properties = api(sam, "")
+    limited = {(one["HttpMethod"], one["ResourcePath"].replace("~1", "/")[1:]) for one in properties["MethodSettings"]}
+    public = {one.path for one in (*ENDPOINTS, *DOCUMENTS) if one.method == "GET" and one.public}
+
+    for name, path in properties["DefinitionBody"]["paths"].items():
+        assert ("head" in path) is (name in public)
+        if name in public:
+            assert "security" not in path["head"]
+            assert path["head"]["x-amazon-apigateway-integration"] == path["get"]["x-amazon-apigateway-integration"]
+            assert ("HEAD", name if name != "/" else "") in limited
 
 
 def test_the_function_is_told_the_origins(sam: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """A deployment is watched and tried, and goes back by itself. AWS is moto, with the statuses that moto never has."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from infra.stack import deploy
 from infra.stack.alarms import ALARMS
 from infra.stack.deploy import QUIET, TRIGGERS, Deployment
 from infra.stack.releases import DeployError, upload
+from infra.stack.resources import definition
 from infra.stack.smoke import SmokeError
 
 pytestmark = [
@@ -497,3 +499,56 @@ def test_a_change_that_cloudformation_refuses_is_one_clear_line(standing: Cloud)
 
     with pytest.raises(SystemExit, match=r"^Template format error \(docs/operator\.md#when-a-deployment-fails\)$"):
         standing.make()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        (("SubnetIds=subnet-1",), "SubnetIds needs SecurityGroupIds"),
+        (("SecurityGroupIds=sg-1",), "SecurityGroupIds needs SubnetIds"),
+        (("BaseDomain=api.example.com",), "BaseDomain needs CertificateArn"),
+        (("ProcessingDomain=api.example.com",), "ProcessingDomain needs CertificateArn"),
+        (
+            ("BaseDomain=a.example", "ProcessingDomain=a.example", "CertificateArn=c"),
+            "ProcessingDomain is the same host",
+        ),
+        (("ApiConcurrency=1.5",), "ApiConcurrency is 1.5, which is not a whole number"),
+        (("SalesFrom=6.5", "SalesHours=-1"), "SalesHours is -1, which is not a whole number"),
+    ],
+)
+def test_parameters_that_can_never_work_are_refused_by_name_before_the_change(
+    standing: Cloud, parameters: tuple[str, ...], problem: str
+) -> None:
+    standing.calls.clear()
+
+    with pytest.raises(SystemExit, match=problem):
+        standing.make(standing.stack, settings().bucket, *parameters)
+    assert "CreateChangeSet" not in [operation for operation, _ in standing.calls]
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("SalesDays", ["1-7", "3-3", "6-7"], ["6-4", "7-1", "0-3", "1-8", "1"]),
+        ("AlarmEmail", ["", "a@b.example"], ["a", "a@b", "a@b.example,c@d.example", "A <a@b.example>"]),
+        ("TicketEmail", ["", "a@b.example"], ["nobody"]),
+        (
+            "BaseDomain",
+            ["", "api.example.com"],
+            ["https://api.example.com", "api.example.com/", "API.example.com", "api"],
+        ),
+        ("ProcessingDomain", ["", "p.example.com"], ["p.example.com:443"]),
+        (
+            "CertificateArn",
+            ["", "arn:aws:acm:eu-west-1:123456789012:certificate/a"],
+            ["a", "arn:aws:iam::1:server-certificate/a"],
+        ),
+    ],
+)
+def test_a_parameter_that_can_never_work_has_a_pattern_that_refuses_it(
+    name: str, right: list[str], wrong: list[str]
+) -> None:
+    pattern = definition()["Parameters"][name]["AllowedPattern"]
+
+    assert [one for one in right if not re.fullmatch(pattern, one)] == []
+    assert [one for one in wrong if re.fullmatch(pattern, one)] == []

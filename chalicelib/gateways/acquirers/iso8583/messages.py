@@ -89,7 +89,7 @@ def track2(card: CardData) -> emv.Track2 | None:
 
 def chip_data(card: CardData) -> bytes:
     """Return the chip's objects that the host takes, in the reader's order."""
-    return b"".join(emv.encoded(tag, value) for tag, value in _objects(card).items() if tag in CHIP_TAGS)
+    return b"".join(encoded(tag, value) for tag, value in _objects(card).items() if tag in CHIP_TAGS)
 
 
 def _message(message: Message | None) -> Message:
@@ -169,3 +169,14 @@ def _element(tag: str, value: str) -> str:
 def _cut(text: str, size: int) -> str:
     printable = "".join(character if " " <= character <= "~" else "?" for character in text)
     return printable[:size].ljust(size)
+
+
+def encoded(tag: int, value: bytes) -> bytes:
+    """Return a primitive data object as bytes, its length in the shortest form."""
+    size = len(value)
+    length = _octets(size) if size < emv.LONG else bytes([emv.LONG + len(_octets(size))]) + _octets(size)
+    return _octets(tag) + length + value
+
+
+def _octets(number: int) -> bytes:
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8))
