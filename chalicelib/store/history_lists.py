@@ -25,7 +25,8 @@ from chalicelib.store.history import (
     prefix_of,
     time_text,
 )
-from chalicelib.store.table import Filter, Item, Range, decode, item_pages, items_of, range_of_prefix, readable
+from chalicelib.store.ranges import Filter, Range, item_pages, items_of, range_of_prefix
+from chalicelib.store.table import Item, decode, readable
 
 WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes for a page without a text search
 EXPORTED = (  # the attributes for an exported row

@@ -16,6 +16,7 @@ from chalicelib.domain.drawer import Drawer
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.store import drawers, history, receipt_numbers, transactions
+from chalicelib.store.ranges import items_of, range_of_prefix
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import (
     AlreadyExistsError,
@@ -25,8 +26,6 @@ from chalicelib.store.table import (
     Write,
     decode,
     encode,
-    items_of,
-    range_of_prefix,
     read_all,
     readable,
     table_name,

@@ -11,7 +11,8 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.store import audit, history, transactions
 from chalicelib.store.audit import Audit
 from chalicelib.store.history import ENTRY, IN_ORDER, values_of
-from chalicelib.store.table import Item, Key, client, items_of, range_of_prefix, read, table_name, value_of
+from chalicelib.store.ranges import items_of, range_of_prefix
+from chalicelib.store.table import Item, Key, client, read, table_name, value_of
 
 Record = TypeVar("Record")
 
