@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 # The price of a sale, in minor units with its taxes, up to which the law of a country lets a tax invoice leave out the
 # buyer, and its currency. Countries that are not named have no such limit here.
@@ -69,6 +70,7 @@ class TaxAmount:
     rate: Decimal  # a percentage
     gross_minor: int
     tax_minor: int
+    IS_ROW: ClassVar = True  # it is stored as one text
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import StrEnum
+from typing import ClassVar
 
 from chalicelib.domain.business_days import ZONE, business_day
 from chalicelib.domain.kinds import ENGLISH, InputType
@@ -432,6 +433,9 @@ class Transaction:
     erasure: Erasure | None = None  # of its payer's data
     # When somebody last claimed it to resolve it. Its own request claims it as well when no answer came.
     claimed_at: datetime | None = None
+    # The owner of each large attribute that stands in an item of its own: this transaction, or its payment.
+    apart: Mapping[str, str] | None = field(default=None, compare=False)
+    LARGE: ClassVar = ("receipt_purchases", "receipt_taxes", "particulars_description", "particulars_ext_tran_data")
 
     @property
     def is_reversal(self) -> bool:

@@ -38,7 +38,7 @@ from chalicelib.store import events, merchants
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import OPERATOR, Act
-from chalicelib.store.due_index import Due
+from chalicelib.store.due_records import Due
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import Item, decode, read, read_all
 

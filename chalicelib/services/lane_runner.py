@@ -16,8 +16,8 @@ from typing import TypeVar
 from chalicelib import outside
 from chalicelib.errors import ServiceError
 from chalicelib.log import log, log_defect
-from chalicelib.store import due_index
-from chalicelib.store.due_index import Due
+from chalicelib.store import due_records
+from chalicelib.store.due_records import Due
 from chalicelib.store.table import Item, UnreadableError
 
 R = TypeVar("R")
@@ -137,7 +137,7 @@ class Run:
         horizon = self._began_at + timedelta(seconds=until if self._waits else 0)
         seen: set[tuple[str, datetime]] = set()
         while True:
-            now, listed = self._now(), due_index.of_lane(lane.table, lane.name, horizon)
+            now, listed = self._now(), due_records.of_lane(lane.table, lane.name, horizon)
             new = [entry for entry in listed if (entry.name, entry.since) not in seen]
             due = [entry for entry in new if entry.since <= now]
             seen |= {(entry.name, entry.since) for entry in due}

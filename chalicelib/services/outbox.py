@@ -16,7 +16,7 @@ from chalicelib.services.lane_runner import Done, Lane, Run, Swept, begin_each
 from chalicelib.settings import settings
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
-from chalicelib.store.due_index import Due
+from chalicelib.store.due_records import Due
 from chalicelib.store.table import Item, decode
 
 SECONDS = 20  # of a sweep or a stream batch: even the last attempt ends well within the hold of an entry

@@ -16,7 +16,8 @@ from chalicelib.services.acquirer_calls import Calls
 from chalicelib.services.lane_runner import Done, Lane, Run, Swept
 from chalicelib.settings import settings
 from chalicelib.store import transactions
-from chalicelib.store.due_index import NO_ACQUIRER, Due
+from chalicelib.store.due_index import NO_ACQUIRER
+from chalicelib.store.due_records import Due
 
 SECONDS = 42  # for beginning attempts: the last may wait for three answers of 5 s, and a run has 58
 

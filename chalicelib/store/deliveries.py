@@ -12,7 +12,7 @@ from typing import Any
 from chalicelib.domain import events as rules
 from chalicelib.domain.deliveries import HELD_FOR, Delivery
 from chalicelib.domain.events import Event
-from chalicelib.store import due_index, table
+from chalicelib.store import due_index, ranges, table
 from chalicelib.store.events import TABLE
 
 SECOND = timedelta(seconds=1)
@@ -36,7 +36,7 @@ def between(
 
     Most are passed over, so `deliveries_in` reads the items of the others.
     """
-    items = table.items_of(table.Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
+    items = ranges.items_of(ranges.Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
     for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
         found = list(group)
         made = list(table.readable(TABLE, (one for one in found if "kind" in one), partial(table.decode, Event)))

@@ -16,22 +16,10 @@ from chalicelib.domain.guid import time_part
 from chalicelib.domain.periods import Period
 from chalicelib.store import audit, receipt_numbers
 from chalicelib.store.audit import Act
+from chalicelib.store.ranges import Range, item_pages, items_of, range_of_prefix
 from chalicelib.store.receipt_numbers import MONTH, OFFLINE, MonthNumbers, NumberTakenError
 from chalicelib.store.retries import ChangedMeanwhileError
-from chalicelib.store.table import (
-    Key,
-    Range,
-    Write,
-    check,
-    commit,
-    decode,
-    item_pages,
-    items_of,
-    put_new,
-    range_of_prefix,
-    readable,
-    replace_record,
-)
+from chalicelib.store.table import Key, Write, check, commit, decode, put_new, readable, replace_record
 
 TABLE, REQUESTS = "drawers", OFFLINE
 DRAWER, AGENT = "drawer#", "agent#"  # before the ID of a drawer, and before an agent

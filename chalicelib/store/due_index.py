@@ -1,4 +1,4 @@
-"""The index of due records, and the claim, by which one process at a time attempts a record.
+"""The claim, by which one process at a time attempts a due record. `due_records` reads the index.
 
 The index is sparse: it lists only records with `due_at` and `due_lane`. Lanes are read separately. Lane "SANDBOX" holds
 due transactions of the acquirer SANDBOX, "none" transactions without an acquirer, "email" e-mails, "event" new events,
@@ -9,29 +9,15 @@ stores its result only in a record that still has the `due_at` of its claim, so 
 has claimed the record. Steps of transactions have conditions of their own, in `store.transactions`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from chalicelib.store.table import (
-    Item,
-    Key,
-    Write,
-    attribute_names,
-    decode,
-    pages_of,
-    read,
-    readable,
-    table_name,
-    update,
-    value_of,
-    write_one,
-)
+from chalicelib.store.table import Key, Write, decode, read, update, write_one
 
 NO_ACQUIRER = "none"  # the lane of transactions without an acquirer
-PAGE = 100
 
 R = TypeVar("R")
 
@@ -41,41 +27,10 @@ class NotHeldError(Exception):
 
 
 @dataclass(frozen=True)
-class Due:
-    """An entry of the index: the key of a record, and the time since which it is due."""
-
-    key: Mapping[str, str]
-    since: datetime
-
-    @property
-    def id(self) -> str:
-        """Return the ID of a record whose key is its ID."""
-        return self.key["id"]
-
-    @property
-    def name(self) -> str:
-        """Return the values of the key, for the log."""
-        return " ".join(self.key[name] for name in sorted(self.key))
-
-
-@dataclass(frozen=True)
 class _Claim:
     """The random name of a record's latest claim."""
 
     claimed_by: str | None = None
-
-
-def of_lane(table: str, lane: str, until: datetime) -> Iterator[Due]:
-    """Yield the records of a lane that are due at this time, the longest due first. Pages are read when needed.
-
-    The index is slightly behind its table, so callers must check in the table that a record is due.
-    """
-    return _entries(table, "#due_lane = :lane AND #due_at <= :until", {"lane": lane, "until": until}, PAGE)
-
-
-def next_due(table: str, lane: str) -> datetime | None:
-    """Return the time when the first record of a lane is due; None for an empty lane."""
-    return next((entry.since for entry in _entries(table, "#due_lane = :lane", {"lane": lane}, 1)), None)
 
 
 # The conditions of a claim: no other process has the record.
@@ -123,22 +78,3 @@ def _if_held(key: Key[R], write: Write) -> R | None:
         return decode(key.record, write_one(write))
     except NotHeldError:
         return None
-
-
-def _entries(table: str, condition: str, values: Mapping[str, Any], limit: int) -> Iterator[Due]:
-    parameters = {
-        "TableName": table_name(table),
-        "IndexName": "due",
-        "KeyConditionExpression": condition,
-        "ExpressionAttributeNames": attribute_names(condition),
-        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
-        "Limit": limit,
-    }
-    for page in pages_of(parameters):
-        yield from readable(table, page["Items"], _due_in)
-
-
-def _due_in(item: Item) -> Due:
-    key = {name: value["S"] for name, value in item.items() if name not in {"due_at", "due_lane"}}
-    since = datetime.fromisoformat(item["due_at"]["S"])
-    return Due(key, since.astimezone(UTC))

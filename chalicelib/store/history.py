@@ -1,6 +1,6 @@
 """The history: a short entry per transaction, and the counters written with it. `history_lists` reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
@@ -21,19 +21,16 @@ from chalicelib.store.table import Key, Write, delete, put_item, update
 
 TABLE = "history"
 ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents
+REVERSED = "#reversed"  # ends the sort key of the mark next to the entry of a reversed payment
 BETWEEN = "\n"  # separates the addresses of a receipt; no address contains it
 
 
 def values_of(entry: HistoryEntry) -> dict[str, Any]:
-    """Return the attributes of an entry, without its key."""
-    counter = entry.counter
+    """Return the attributes of an entry, without its key and without those that only its mark has."""
     values = {
-        "kind": kind_text(counter),
+        **_short_values(entry),
         "id": entry.id.casefold(),
-        "taken_minor": entry.taken_minor or None,
-        "amount_minor": None if entry.taken_minor else entry.amount_minor,
         "receipts": BETWEEN.join(entry.receipts) or None,
-        "client_product_code": entry.client_product_code,
         "phase": entry.phase,
         "original_id": entry.original_id,
         "taxes": entry.taxes or None,
@@ -42,9 +39,21 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
         "lines": entry.lines,
         "received": entry.received and time_text(entry.received),
         "exact": dict(entry.exact) or None,
-        **{name: getattr(entry, name) for name in SEARCHED},
+        **{name: getattr(entry, name) for name in SEARCHED if name != "reverse_invoice"},
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _short_values(entry: HistoryEntry) -> dict[str, Any]:
+    """Return the attributes of an entry that its mark has too: those of all filters but the search."""
+    return {
+        "kind": kind_text(entry.counter),
+        "taken_minor": entry.taken_minor or None,
+        "amount_minor": None if entry.taken_minor else entry.amount_minor,
+        "client_product_code": entry.client_product_code,
+        "invoice": entry.invoice,
+        "rrn": entry.rrn,
+    }
 
 
 def writes_for_new(transaction: Transaction) -> list[Write]:
@@ -64,7 +73,8 @@ def writes_for_outcome(transaction: Transaction) -> list[Write]:
 def writes_for_reversed(original: Transaction, reversal: Transaction) -> list[Write]:
     """Return the writes that add the receipt number of a completed reversal to the history of its payment."""
     reversals = replace(original.reversals, latest_invoice=reversal.invoice)
-    return _entry_writes(original, entry_of(replace(original, reversals=reversals)))
+    entry = entry_of(replace(original, reversals=reversals))
+    return _mark_writes(keys_of(original, entry), entry)
 
 
 def writes_for_completion(payment: Transaction) -> list[Write]:
@@ -76,7 +86,8 @@ def writes_for_erasure(before: Transaction, after: Transaction) -> list[Write]:
     """Return the writes that replace a payer's data in each copy of an entry. With another ExtID, a copy moves."""
     entry = entry_of(after)
     moved = [key for key in keys_of(before, entry) if key not in keys_of(after, entry)]
-    deletions = [delete(Deletion.ENTRY_OF_FORMER_EXT_ID, key, "", {}) for key in moved]
+    marks = [mark_key(key) for key in moved if entry.reverse_invoice]
+    deletions = [delete(Deletion.ENTRY_OF_FORMER_EXT_ID, key, "", {}) for key in moved + marks]
     return [*deletions, *_entry_writes(after, entry)]
 
 
@@ -95,12 +106,28 @@ def keys_of(transaction: Transaction, entry: HistoryEntry) -> list[Key[HistoryEn
 
 
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
-    values, late = values_of(entry), late_partition(transaction.client_id)
+    keys, late = keys_of(transaction, entry), late_partition(transaction.client_id)
+    values = values_of(entry)
     of_late = values_of(entry.as_received) if entry.is_late else values
-    return [
-        put_item(TABLE, {**key.key, **(of_late if key.key["month"] == late else values)})
-        for key in keys_of(transaction, entry)
-    ]
+    entries = [put_item(TABLE, {**key.key, **(of_late if key.key["month"] == late else values)}) for key in keys]
+    return [*entries, *_mark_writes(keys, entry)]
+
+
+def _mark_writes(keys: Iterable[Key[HistoryEntry]], entry: HistoryEntry) -> list[Write]:
+    """Return the writes of the marks next to the copies of a reversed payment's entry; none for another entry.
+
+    A mark is small, whatever the entry has. So a reversal costs the same for each payment.
+    """
+    if entry.reverse_invoice is None:
+        return []
+    values = {name: value for name, value in _short_values(entry).items() if value is not None}
+    values["reverse_invoice"] = entry.reverse_invoice
+    return [put_item(TABLE, {**mark_key(key).key, **values}) for key in keys]
+
+
+def mark_key(key: Key[HistoryEntry]) -> Key[HistoryEntry]:
+    """Return the key of the mark next to a copy of an entry."""
+    return Key(TABLE, HistoryEntry, {**key.key, "at": f"{key.key['at']}{REVERSED}"})
 
 
 def prefix_of(agent_id: int | None) -> str:

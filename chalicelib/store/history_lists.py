@@ -1,10 +1,11 @@
 """The reads of the history: its entries in the order of a list, and its counters."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import partial, reduce
 from itertools import groupby, islice
+from operator import or_
 from typing import Any
 
 from chalicelib.domain.history_entry import COUNT, MONEY, SEARCHED, CounterKey, Counters, HistoryEntry
@@ -18,6 +19,7 @@ from chalicelib.store.history import (
     DAYS,
     HOURS,
     IN_ORDER,
+    REVERSED,
     TABLE,
     ext_id_partition,
     late_partition,
@@ -25,7 +27,8 @@ from chalicelib.store.history import (
     prefix_of,
     time_text,
 )
-from chalicelib.store.table import Filter, Item, Range, decode, item_pages, items_of, range_of_prefix, readable
+from chalicelib.store.ranges import Filter, Range, item_pages, items_of, range_of_prefix
+from chalicelib.store.table import Item, decode, decode_row, readable
 
 WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes for a page without a text search
 EXPORTED = (  # the attributes for an exported row
@@ -40,9 +43,18 @@ OF_DAYS = ("at", *(f"{letter}{day:02d}" for letter in (COUNT, MONEY) for day in 
 OF_HOURS = ("at", *(f"{COUNT}{hour:02d}" for hour in range(24)))
 
 
+def entries_in(items: Iterable[Item]) -> Iterator[HistoryEntry]:
+    """Yield the readable entries in the items of a query, each with what the mark next to it has.
+
+    A mark without its entry, which the filter has left out, is an entry with fewer texts.
+    """
+    by_entry = groupby(items, key=lambda item: item["at"]["S"].removesuffix(REVERSED))
+    return readable(TABLE, (reduce(or_, of_entry) for _, of_entry in by_entry), entry_in)
+
+
 def entry_in(item: Item) -> HistoryEntry:
-    """Return the entry in an item."""
-    order, first, second, transaction_id = item["at"]["S"].split("#", 3)
+    """Return the entry in an item, or in its mark."""
+    order, first, second, transaction_id = item["at"]["S"].removesuffix(REVERSED).split("#", 3)
     at, agent_id = (first, second) if f"{order}#" == IN_ORDER else (second, first)
     taken = int(item["taken_minor"]["N"]) if "taken_minor" in item else 0
     receipts = item["receipts"]["S"].split(BETWEEN) if "receipts" in item else ()
@@ -56,7 +68,7 @@ def entry_in(item: Item) -> HistoryEntry:
         client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
         phase=Phase(item["phase"]["S"]) if "phase" in item else None,
         original_id=item["original_id"]["S"] if "original_id" in item else None,
-        taxes=tuple(decode(TaxAmount, tax["M"]) for tax in item["taxes"]["L"]) if "taxes" in item else (),
+        taxes=tuple(decode_row(TaxAmount, one) for one in item["taxes"]["L"]) if "taxes" in item else (),
         taxed_again_minor=int(item["taxed_again_minor"]["N"]) if "taxed_again_minor" in item else 0,
         discounts_minor=int(item["discounts_minor"]["N"]) if "discounts_minor" in item else 0,
         lines=item["lines"]["S"] if "lines" in item else None,
@@ -96,7 +108,10 @@ def filter_for(wanted: HistoryFilter) -> Filter | None:
         anywhere, sought = _search_for(wanted.search)
         parts.append(f"({anywhere})")
         values |= sought
-    return Filter(" AND ".join(parts), values) if parts else None
+    expression = " AND ".join(parts)
+    if wanted.by_text:  # the mark of a matching entry has fewer texts
+        expression = f"{expression} OR attribute_exists(#reverse_invoice)"
+    return Filter(expression, values) if parts else None
 
 
 def _search_for(search: SearchText) -> tuple[str, dict[str, Any]]:
@@ -138,7 +153,7 @@ def between(
     for month in reversed(months) if newest_first else months:
         span = Range(TABLE, ("month", f"{stretch.client_id}#{month}"), "at", low, high)
         items = items_of(span, filter_for(wanted), only, newest_first=newest_first)
-        found = filter(wanted.matches, readable(TABLE, items, entry_in))
+        found = filter(wanted.matches, entries_in(items))
         for _, at_once in groupby(found, key=lambda entry: entry.at):
             yield from sorted(at_once, key=lambda entry: entry.id, reverse=newest_first)
 
@@ -150,14 +165,24 @@ def late_pages(client_id: int, period: Period, only: Sequence[str] = ()) -> Iter
     """
     low, high = f"{IN_ORDER}{period.first}", f"{IN_ORDER}{period.last}~"
     span = Range(TABLE, ("month", late_partition(client_id)), "at", low, high)
-    for page in item_pages(span, only=only):
-        yield list(readable(TABLE, page, entry_in))
+    for page in _with_marks(item_pages(span, only=only)):
+        yield list(entries_in(page))
+
+
+def _with_marks(pages: Iterator[Sequence[Item]]) -> Iterator[Sequence[Item]]:
+    """Yield pages of entries, each with the mark of its last entry, which may stand on the next one."""
+    page = list(next(pages, ()))
+    for following in pages:
+        begun = 1 if following and following[0]["at"]["S"].endswith(REVERSED) else 0
+        yield [*page, *following[:begun]]
+        page = list(following[begun:])
+    yield page
 
 
 def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:
     """List the entries of an ExtID, of one agent or of all: at most one more than `MAX_CANDIDATES`."""
     found = items_of(range_of_prefix(TABLE, ("month", ext_id_partition(client_id, ext_id)), "at", prefix_of(agent_id)))
-    return list(islice(readable(TABLE, found, entry_in), MAX_CANDIDATES + 1))
+    return list(islice(entries_in(found), MAX_CANDIDATES + 1))
 
 
 def day_counts(client_id: int, month: str, agent_id: int | None) -> list[DayCount]:

@@ -4,10 +4,11 @@ Reads of a table's partition are strong. An index is milliseconds behind its tab
 reads by key.
 """
 
+import json
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import astuple, dataclass, field, fields, is_dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, Inexact, Overflow
 from enum import Enum
@@ -23,6 +24,7 @@ from chalicelib.store import aws_client
 from chalicelib.store.aws_client import ATTEMPTS, DYNAMODB, FAILED, Client, Limits, RefusedError
 
 Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
+Item = Mapping[str, Value]
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 T = TypeVar("T")
@@ -91,6 +93,13 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, tuple | frozenset) and not value)
 
 
+# An update rewrites its whole item. So if an item is above MOST_OF_ITEM, the LARGE attributes of its record are parts:
+# items of their own, written once. A part's key is that of its owner, `#` and the attribute. The record's `apart` names
+# the owner of each part: itself, or a record with the same value.
+APART, PART_OF = "apart", "part_of"
+MOST_OF_ITEM, LEAST_APART = 2000, 500  # bytes
+
+
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
     """Convert one value to an attribute value. Floats are refused, because no amount may be one."""
     match value:
@@ -115,7 +124,7 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
         case Mapping():
             return {"M": {key: value_of(item) for key, item in value.items()}}
         case _ if is_dataclass(value):
-            return {"M": encode(value)}
+            return {"S": _row(value)} if hasattr(value, "IS_ROW") else {"M": encode(value)}
         case _:
             message = f"{type(value).__name__} cannot be stored"
             raise TypeError(message)
@@ -146,7 +155,7 @@ def decode(record: type[R], item: Mapping[str, Value]) -> R:
         raise UnreadableError(type(wrong).__name__) from wrong
 
 
-def readable(table: str, items: Iterable["Item"], read: Callable[["Item"], T]) -> Iterator[T]:
+def readable(table: str, items: Iterable[Item], read: Callable[[Item], T]) -> Iterator[T]:
     """Yield the record that `read` finds in each item. Log an unreadable item, and pass it over."""
     for item in items:
         try:
@@ -157,7 +166,7 @@ def readable(table: str, items: Iterable["Item"], read: Callable[["Item"], T]) -
             yield found
 
 
-def log_unreadable(table: str, item: "Item", wrong: Exception) -> None:
+def log_unreadable(table: str, item: Item, wrong: Exception) -> None:
     """Log an unreadable item. Its key is named only where it holds no address of a person."""
     known = (text for name in ("id", "at", "place") for text in item.get(name, {}).values())
     reason = wrong.reason if isinstance(wrong, UnreadableError) else type(wrong).__name__
@@ -196,6 +205,23 @@ def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]],
     return decoders, groups
 
 
+def _row(record: Any) -> str:
+    """Return the text of a record that IS_ROW, which has only texts and numbers: hundreds of them are read fast."""
+    values = (f"{value:f}" if isinstance(value, Decimal) else value for value in astuple(record))
+    return json.dumps([*values], ensure_ascii=False, separators=(",", ":"))
+
+
+def decode_row(record: type[R], value: Value) -> R:
+    """Return the record in a stored text of a row."""
+    return record(*(make(one) for make, one in zip(_makers(record), json.loads(value["S"]), strict=True)))  # type: ignore[arg-type]
+
+
+@cache
+def _makers(record: type) -> list[Callable[[Any], Any]]:
+    hints = get_type_hints(record)
+    return [hints[one.name] for one in fields(record)]
+
+
 def _within(limits: range, decoder: Decoder, value: Value) -> Any:
     found = decoder(value)
     if found not in limits:
@@ -216,6 +242,8 @@ def _decoder(hint: Any) -> Decoder:  # noqa: C901, PLR0911  one return a type is
     if origin is Mapping:
         entry = _decoder(get_args(hint)[1])
         return lambda value: {name: entry(one) for name, one in value["M"].items()}
+    if hasattr(hint, "IS_ROW"):
+        return partial(decode_row, hint)
     if is_dataclass(hint):
         return lambda value: _decode(hint, value["M"])  # type: ignore[arg-type]  # `hint` is a class here
     if issubclass(hint, Enum):
@@ -317,6 +345,37 @@ def put_new(
     item = {**encode(record), **{name: value_of(value) for name, value in (index or {}).items()}, VERSION: NEW}
     parameters = {"TableName": table_name(table), "Item": item, **_condition(f"attribute_not_exists(#{key})", NOTHING)}
     return Write("Put", parameters, otherwise or AlreadyExistsError())
+
+
+def put_with_parts(
+    table: str, record: Any, key: str, like: Any = None, *, index: Mapping[str, Any] | None = None
+) -> list[Write]:
+    """Return the writes of a new record and of its parts, otherwise like `put_new`.
+
+    `like` is a stored record. The new record refers to its parts with equal values.
+    """
+    whole = put_new(table, replace(record, apart=None), key, index=index)
+    item, shared = whole.parameters["Item"], (like.apart if like else None) or {}
+    known = encode(like) if shared else {}
+    apart = {name: owner for name, owner in shared.items() if name in item and item[name] == known.get(name)}
+    for name in apart:
+        del item[name]
+    large = (
+        [one for one in record.LARGE if _size(item.get(one, {})) > LEAST_APART] if _size(item) > MOST_OF_ITEM else []
+    )
+    parts = [{key: {"S": f"{item[key]['S']}#{one}"}, PART_OF: item[key], one: item.pop(one)} for one in large]
+    apart |= dict.fromkeys(large, item[key]["S"])
+    if apart:
+        item[APART] = value_of(apart)
+    puts = (Write("Put", {"TableName": table_name(table), "Item": {**part, VERSION: NEW}}) for part in parts)
+    return [whole, *puts]
+
+
+def _size(value: Any) -> int:
+    """Return about the bytes of an item or a value, as DynamoDB counts them."""
+    if isinstance(value, dict):
+        return sum(len(name) + _size(one) for name, one in value.items())
+    return sum(map(_size, value)) if isinstance(value, list) else len(str(value).encode())
 
 
 def put_item(table: str, item: Mapping[str, Any]) -> Write:
@@ -480,9 +539,44 @@ def read(key: Key[R]) -> R | None:
 
 
 def read_item(key: Key[Any]) -> dict[str, Value]:
-    """Read the item of a record, with the attributes that only an index needs (a strong read); empty when missing."""
+    """Read the item of a record with its parts, and with the attributes that only an index needs (strong reads).
+
+    It is empty when missing.
+    """
     response = call("GetItem", TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
-    return response.get("Item") or {}
+    [item] = with_parts([key], [response.get("Item") or {}])
+    return dict(item or {})
+
+
+def with_parts(keys: Sequence[Key[Any]], items: Sequence[Item | None], only: Sequence[str] = ()) -> list[Item | None]:
+    """Return the items of records with the parts that `only` wants (strong reads). Without a part, it is unreadable."""
+    wanted = [_parts_of(key, item or {}, only) for key, item in zip(keys, items, strict=True)]
+    found = _items_of_keys([part for of_item in wanted for part in of_item.values()])
+    parts = (
+        {name: found.get(_place(part.wire(), part), {}).get(name, {}) for name, part in of_item.items()}
+        for of_item in wanted
+    )
+    return [{**of_item, **item} if item else None for item, of_item in zip(items, parts, strict=True)]
+
+
+def _parts_of(key: Key[R], item: Item, only: Sequence[str]) -> dict[str, Key[R]]:
+    """Return the keys of an item's parts, by attribute. A class with other fields of the item has none."""
+    large = getattr(key.record, "LARGE", ())
+    owners = {name: owner.get("S", "") for name, owner in item.get(APART, {}).get("M", {}).items() if name in large}
+    return {name: part_key(key, owner, name) for name, owner in owners.items() if not only or name in only}
+
+
+def part_key(key: Key[R], owner: str, attribute: str) -> Key[R]:
+    """Return the key of the part with an attribute."""
+    (name,) = key.key
+    return Key(key.table, key.record, {name: f"{owner}#{attribute}"})
+
+
+def _items_of_keys(keys: Sequence[Key[Any]], only: Sequence[str] = ()) -> dict[tuple[str, str], Item]:
+    found: dict[tuple[str, str], Item] = {}
+    for start in range(0, len(keys), BATCH):
+        found |= _read_batch(keys[start : start + BATCH], only)
+    return found
 
 
 def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = (), *, for_list: bool = False) -> list[Any]:
@@ -491,15 +585,13 @@ def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = (), *, for_list: bo
     `only` limits the read to these attributes, which must include the key and cover all required fields of the record.
     For a list, an unreadable record is logged and counts as missing. Otherwise it raises UnreadableError.
     """
-    found: dict[tuple[str, str], Any] = {}
-    for start in range(0, len(keys), BATCH):
-        found |= _read_batch(keys[start : start + BATCH], only)
-    items = (found.get((table_name(key.table), _identity(key.wire(), key))) for key in keys)
+    found = _items_of_keys(keys, only)
+    items = with_parts(keys, [found.get(_place(key.wire(), key)) for key in keys], only)
     read_one = _readable_or_none if for_list else _found
     return [read_one(key, item) for key, item in zip(keys, items, strict=True)]
 
 
-def _found(key: Key[R], item: "Item | None") -> R | None:
+def _found(key: Key[R], item: Item | None) -> R | None:
     try:
         return decode(key.record, item) if item else None
     except UnreadableError as wrong:
@@ -507,7 +599,7 @@ def _found(key: Key[R], item: "Item | None") -> R | None:
         raise
 
 
-def _readable_or_none(key: Key[R], item: "Item | None") -> R | None:
+def _readable_or_none(key: Key[R], item: Item | None) -> R | None:
     return next(readable(key.table, [item] if item else [], partial(decode, key.record)), None)
 
 
@@ -526,7 +618,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
     for number in range(ATTEMPTS):
         response = call("BatchGetItem", RequestItems=pending)
         for name, items in response["Responses"].items():
-            found.update({(name, _identity(item, by_table[name])): item for item in items})
+            found.update({_place(item, by_table[name]): item for item in items})
         pending = response.get("UnprocessedKeys") or {}
         if not pending:
             return found
@@ -534,42 +626,13 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
 
-def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
-    return repr([item[name] for name in sorted(key.key)])
+def _place(item: Item, key: Key[Any]) -> tuple[str, str]:
+    return table_name(key.table), repr([item[name] for name in sorted(key.key)])
 
 
-Item = Mapping[str, Value]
 Partition = tuple[str, int | str]  # the name of the partition key and its value
 
 LIMIT = 20_000  # records in one list
-
-
-@dataclass(frozen=True)
-class Range:
-    """The items of a partition whose sort key is from `low` to `high`, both included.
-
-    A call reads at most `at_once` items, for callers that may stop early.
-    """
-
-    table: str
-    partition: Partition
-    sort_key: str
-    low: str
-    high: str
-    at_once: int | None = None
-
-
-@dataclass(frozen=True)
-class Filter:
-    """A filter expression. Items that do not match are read but not returned."""
-
-    expression: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-
-def range_of_prefix(table: str, partition: Partition, sort_key: str, prefix: str) -> Range:
-    """Return the range of items whose sort key begins with `prefix`."""
-    return Range(table, partition, sort_key, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
 def list_records(
@@ -596,40 +659,6 @@ def list_records(
         if len(records) > LIMIT:
             raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"There are more than {LIMIT} to look at: narrow the search.")
     return records
-
-
-def items_of(
-    span: Range, matching: Filter | None = None, only: Sequence[str] = (), *, newest_first: bool = False
-) -> Iterator[Item]:
-    """Yield the items of a range that match the filter, in the order of the sort key or in reverse.
-
-    With `only`, items have only these attributes.
-    """
-    for page in item_pages(span, matching, only, newest_first=newest_first):
-        yield from page
-
-
-def item_pages(
-    span: Range, matching: Filter | None = None, only: Sequence[str] = (), *, newest_first: bool = False
-) -> Iterator[Sequence[Item]]:
-    """Yield the items like `items_of`: a list for each store call."""
-    name, value = span.partition
-    key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
-    filter_expression = matching.expression if matching else ""
-    projection = ", ".join(f"#{attribute}" for attribute in only)
-    values = {"partition": value, "low": span.low, "high": span.high, **(matching.values if matching else {})}
-    parameters: dict[str, Any] = {
-        "TableName": table_name(span.table),
-        "KeyConditionExpression": key_condition,
-        "ExpressionAttributeNames": attribute_names(f"{key_condition} {filter_expression} {projection}"),
-        "ExpressionAttributeValues": {f":{placeholder}": value_of(each) for placeholder, each in values.items()},
-        "ConsistentRead": True,
-        **({"Limit": span.at_once} if span.at_once else {}),
-        **({"FilterExpression": filter_expression} if filter_expression else {}),
-        **({"ProjectionExpression": projection} if projection else {}),
-        **({"ScanIndexForward": False} if newest_first else {}),
-    }
-    return (response["Items"] for response in pages_of(parameters))
 
 
 def pages_of(parameters: dict[str, Any], operation: str = "Query") -> Iterator[Mapping[str, Any]]:

@@ -19,7 +19,8 @@ from chalicelib.store.history_lists import (
     numbers_in,
     taxes_in,
 )
-from chalicelib.store.table import Item, Range, item_pages, readable
+from chalicelib.store.ranges import Range, item_pages
+from chalicelib.store.table import Item, readable
 
 FEW_DAYS = 7  # for longer periods, all agents' counters are read instead of one agent's day by day
 

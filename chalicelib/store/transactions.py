@@ -24,7 +24,7 @@ from chalicelib.store.table import (
     attributes_of_class,
     commit,
     decode,
-    put_new,
+    put_with_parts,
     read,
     read_all,
     read_item,
@@ -66,10 +66,9 @@ def _listed() -> tuple[str, ...]:
     return tuple(name for name in attributes_of_class(Transaction) if name not in NOT_LISTED)
 
 
-def item_of(transaction: Transaction) -> dict[str, Value]:
-    """Return the item of a new transaction, with its attributes for the index of due records."""
-    item: dict[str, Value] = _put(transaction).parameters["Item"]
-    return item
+def items_of(transaction: Transaction) -> list[dict[str, Value]]:
+    """Return the items of a new transaction: its own, with its attributes for the index of due records, and parts."""
+    return [write.parameters["Item"] for write in _puts(transaction)]
 
 
 def get_due(transaction_id: str, now: datetime) -> Transaction | None:
@@ -86,7 +85,7 @@ def record(transaction: Transaction, *also: Write) -> None:
     Raise AlreadyExistsError for a used ID, so the same payment is never stored twice.
     """
     event = _event_writes(transaction, transaction.created_at)
-    _commit(_put(transaction), *history.writes_for_new(transaction), *event, *also)
+    _commit(*_puts(transaction), *history.writes_for_new(transaction), *event, *also)
 
 
 def _commit(*writes: Write) -> None:
@@ -185,7 +184,7 @@ def reserve(original: Transaction, reversal: Transaction, *also: Write, follows_
     for a changed payment.
     """
     _commit(
-        _put(reversal),
+        *_puts(reversal, like=original),
         _reservation(original, reversal, follows_latest=follows_latest),
         *history.writes_for_new(reversal),
         *([] if reversal.is_pending else history.writes_for_reversed(original, reversal)),
@@ -280,10 +279,10 @@ def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:
     return [events.put(event)] if event else []
 
 
-def _put(transaction: Transaction) -> Write:
+def _puts(transaction: Transaction, like: Transaction | None = None) -> list[Write]:
     if not TRANSITIONS[transaction.phase]:  # it is finished: never due again, and no event follows
-        return put_new(TABLE, replace(transaction, makes_events=None), "id")
-    return put_new(TABLE, transaction, "id", index=_due_attributes(transaction, transaction.created_at))
+        return put_with_parts(TABLE, replace(transaction, makes_events=None), "id", like)
+    return put_with_parts(TABLE, transaction, "id", like, index=_due_attributes(transaction, transaction.created_at))
 
 
 def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:

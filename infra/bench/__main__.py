@@ -60,6 +60,14 @@ def payment_with_taxes() -> dict[str, Any]:
     return body
 
 
+def largest_payment() -> dict[str, Any]:
+    """Return the body of a cash payment with a hundred long lines and long texts."""
+    lines = [{"Title": f"{number} {'x' * 500}", "Price": "0.50", "Quantity": "1"} for number in range(100)]
+    texts = {"Amount": "50.00", "ExtTransData": f'["{"x" * 8000}"]', "Description": "日" * 1024}
+    body = cash_payment()
+    return body | {"BasicTran": body["BasicTran"] | texts | {"AuxDataInput": {"AuxData": {"Purchases": lines}}}}
+
+
 def card_payment() -> dict[str, Any]:
     """Return the body of a card payment, keyed in, that the sandbox approves."""
     body = cash_payment()
@@ -87,6 +95,8 @@ def operations_table(agent: LambdaClient) -> Table:
     transaction_id = body["BasicTran"]["ID"]
     today = str(business_day(datetime.now(UTC), demo_data.CONTEXT["GMT"]))
     half = {"TransactionID": transaction_id, "ReverseMode": 2, "Amount": "6.15", "PartialReverse": True}
+    largest = largest_payment()
+    part_of_it = half | {"TransactionID": largest["BasicTran"]["ID"]}
     operations: dict[str, Callable[[], Any]] = {
         "authorizer, by secret key": authenticate,
         **attempts(),
@@ -95,6 +105,10 @@ def operations_table(agent: LambdaClient) -> Table:
         "the same again, a replay": lambda: agent.call("POST", SUBMIT, body),
         "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
         "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
+        "cash payment with 100 long lines and long texts": lambda: agent.call("POST", SUBMIT, largest),
+        "reversal of a part of it": lambda: agent.call(
+            "POST", "/api/v1/payment/reverse", {"BasicReverseTran": part_of_it}
+        ),
         "payment by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
         "receipt of a payment": lambda: agent.call("GET", "/api/v1/payment/receipt/{tranId}", tranId=transaction_id),
         "statusPublic": lambda: agent.call("GET", "/api/v1/payment/statusPublic/{tranId}", tranId=transaction_id),

@@ -5,17 +5,21 @@ import io
 import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Any
+from math import ceil
+from typing import Any, NamedTuple
 
+import boto3
 from chalice.app import Chalice
 from chalice.local import LambdaContext, LambdaEventConverter, RouteMatcher
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.store.aws_client import DYNAMODB, Client
+from chalicelib.store.table import Item, Value
+from infra.operator.items import definitions, key_of
 
 
 class LambdaClient:
@@ -45,6 +49,37 @@ class LambdaClient:
 
 
 READS = frozenset({"GetItem", "BatchGetItem", "Query"})
+KILOBYTE = 1024
+
+
+class Touched(NamedTuple):
+    """An item that a transaction wrote, before and after: empty when missing."""
+
+    table: str
+    versions: Sequence[Item]
+
+
+def size_of(item: Item) -> int:
+    """Return the bytes of an item for which DynamoDB charges: of its names and values."""
+    return sum(len(name.encode()) + _size_of(value) for name, value in item.items())
+
+
+def _size_of(value: Value) -> int:
+    ((kind, content),) = value.items()
+    if kind == "N":  # a byte for two digits, and one
+        return (len(content) + 1) // 2 + 1
+    if kind == "L":
+        return 3 + sum(1 + _size_of(one) for one in content)
+    if kind == "M":
+        return 3 + sum(1 + len(name.encode()) + _size_of(one) for name, one in content.items())
+    if kind == "SS":
+        return sum(len(one.encode()) for one in content)
+    return len(content.encode()) if kind == "S" else len(content) if kind == "B" else 1
+
+
+def _key_of_index(table: str, index: str) -> set[str]:
+    (found,) = (one for one in definitions()[table]["GlobalSecondaryIndexes"] if one["IndexName"] == index)
+    return {one["AttributeName"] for one in found["KeySchema"]}
 
 
 class Meter:
@@ -62,20 +97,30 @@ class Meter:
     def count(self, operation: str, parameters: dict[str, Any], answer: dict[str, Any]) -> None:
         """Count a call with the capacity units that AWS charges.
 
-        Of a transaction, DynamoDB Local reports the units of one item a table: the meter counts them for every item. Of
-        a query that finds nothing it reports none: the meter counts the least that DynamoDB charges.
+        Of a query that finds nothing, DynamoDB Local reports none: the meter counts the least that DynamoDB charges.
         """
         self.calls += 1
-        items = Counter(part["TableName"] for item in parameters.get("TransactItems", []) for part in item.values())
         consumed = answer.get("ConsumedCapacity") or []
         for table in consumed if isinstance(consumed, list) else [consumed]:
-            units = table["CapacityUnits"] * (items[table["TableName"]] or 1)
+            units = table["CapacityUnits"]
             if operation == "Query":
                 units = max(units, 1 if parameters.get("ConsistentRead") else 0.5)
             if operation in READS:
                 self.read_units += units
             else:
                 self.writes.append((table["TableName"].rsplit("-", 1)[-1], units))
+
+    def count_transaction(self, answer: dict[str, Any], items: Sequence[Touched]) -> None:
+        """Count a transaction. DynamoDB Local reports equal units of a table's items once: the meter adds up sizes."""
+        self.calls += 1
+        for consumed in answer.get("ConsumedCapacity") or []:
+            table = consumed["TableName"].rsplit("-", 1)[-1]
+            own = [one.versions for one in items if one.table == table]
+            units = sum(2.0 * ceil(max(map(size_of, versions)) / KILOBYTE) for versions in own)
+            for index, reported in consumed.get("GlobalSecondaryIndexes", {}).items():
+                key = _key_of_index(table, index)
+                units += reported["CapacityUnits"] * sum(any(key <= one.keys() for one in both) for both in own)
+            self.writes.append((table, units))
 
 
 def through(call: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
@@ -103,12 +148,36 @@ def measure_capacity() -> Iterator[Meter]:
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if client.service != DYNAMODB:
             return client.call(operation, **parameters)
+        if operation == "TransactWriteItems":
+            places = [_place(write) for one in parameters["TransactItems"] for write in one.values()]
+            before = list(reader.map(_item, places))
+            answer = client.call(operation, **{**parameters, "ReturnConsumedCapacity": "INDEXES"})
+            versions = zip(before, reader.map(_item, places), strict=True)
+            meter.count_transaction(
+                answer,
+                [Touched(place[0].rsplit("-", 1)[-1], both) for place, both in zip(places, versions, strict=True)],
+            )
+            return answer
         answer = client.call(operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
         meter.count(operation, parameters, answer)
         return answer
 
-    with outside.given(client=through(call)):
+    # The reader has threads of its own: tests check the permissions of the function on the stack.
+    with ThreadPoolExecutor() as reader, outside.given(client=through(call)):
         yield meter
+
+
+def _place(write: dict[str, Any]) -> tuple[str, Item]:
+    """Return the full name of the table and the key of the item that a write of a transaction changes or checks."""
+    table = write["TableName"]
+    return table, write.get("Key") or key_of(table.rsplit("-", 1)[-1], write["Item"])
+
+
+def _item(place: tuple[str, Item]) -> Item:
+    table, key = place
+    read: Any = boto3.session.Session().client("dynamodb").get_item
+    found: Item = read(TableName=table, Key=key, ConsistentRead=True).get("Item", {})
+    return found
 
 
 def timed_ms(operation: Callable[[], object]) -> float:

@@ -52,7 +52,7 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
 
 def _is_read(item: Mapping[str, Any]) -> bool:
     """Return whether the export reads an item. The others are not loaded."""
-    return item["at"]["S"].startswith(IN_ORDER) if "at" in item else "reverse_invoice" in item
+    return item["at"]["S"].startswith(IN_ORDER) if "at" in item else "reversals_latest_id" in item
 
 
 def _reversed_in_part(payment: Transaction) -> Transaction:

@@ -155,7 +155,8 @@ def _items(
 ) -> Iterator[tuple[str, Item]]:
     """Yield the table and item of each record. Put the numbers and taxes of each counter into `added` and `taxes`."""
     for transaction in many:
-        yield table_name(transactions.TABLE), transactions.item_of(transaction)
+        for item in transactions.items_of(transaction):
+            yield table_name(transactions.TABLE), item
         for write in history.writes_for_new(transaction):
             if write.kind == "Put":
                 yield write.parameters["TableName"], write.parameters["Item"]

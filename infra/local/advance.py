@@ -19,7 +19,7 @@ from chalicelib import outside
 from chalicelib.domain.deliveries import queue_of
 from chalicelib.log import log_defect
 from chalicelib.services import deliveries, outbox, payment_sweep
-from chalicelib.store import due_index, events, transactions
+from chalicelib.store import due_index, due_records, events, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
 from infra.local import scheduler
@@ -158,7 +158,7 @@ def wanted(body: bytes) -> timedelta:
 
 def next_due() -> datetime | None:
     """Return the time when the next work of a job is due; it may be past. None if no work waits."""
-    return min(filter(None, (due_index.next_due(table, lane) for table, lane in _lanes())), default=None)
+    return min(filter(None, (due_records.next_due(table, lane) for table, lane in _lanes())), default=None)
 
 
 def _lanes() -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
 from chalicelib.services import linked_cards, outbox, payment_sweep
 from chalicelib.services.authentication import LOGIN
 from chalicelib.settings import SettingsError, settings
-from chalicelib.store import agents, audit, due_index, transactions
+from chalicelib.store import agents, audit, due_records, transactions
 from chalicelib.store.aws_client import CallError, RefusedError, is_dropped
 from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
@@ -94,7 +94,7 @@ def _sweep_command(options: argparse.Namespace) -> None:
 
 
 def _pending() -> str:
-    entries = [one for code in outside.current.acquirers for one in due_index.of_lane(transactions.TABLE, code, EVER)]
+    entries = [one for code in outside.current.acquirers for one in due_records.of_lane(transactions.TABLE, code, EVER)]
     if not entries:
         return "No payment is pending."
     at = min(one.since for one in entries)

@@ -52,6 +52,7 @@ from chalicelib.store.table import (
     attributes_of,
     commit,
     decode,
+    part_key,
     read_all,
     read_item,
     update,
@@ -193,6 +194,21 @@ def changes_of(before: Any, after: Any) -> dict[str, Any]:
     return {name: value for name, value in attributes_of(after).items() if value != stored[name]}
 
 
+def by_item(record: Transaction, values: Mapping[str, Any]) -> list[tuple[Key[Transaction], dict[str, Any]]]:
+    """Return the values that each item of a stored transaction gets: first its own item, then its own parts.
+
+    The parts of its payment are left out: they are erased with the payment.
+    """
+    owners = record.apart or {}
+    own = {name: value for name, value in values.items() if name not in owners}
+    parts = [
+        (part_key(transactions.key(record.id), record.id, name), {name: value})
+        for name, value in values.items()
+        if owners.get(name) == record.id
+    ]
+    return [(transactions.key(record.id), own), *parts]
+
+
 # The records of a family
 
 
@@ -221,8 +237,9 @@ def _replace_record(key: Key[Transaction], known: Sequence[str], touches: Touche
     if before is None or before.erasure or before.reversals.requested_id not in {None, *known}:
         return
     after = replace(without_payer(before, touches), erasure=Erasure.REPLACED)
-    replaced = _change(key, item, changes_of(before, after))
-    commit(replaced, *history.writes_for_erasure(before, after))
+    (_, own), *of_parts = by_item(before, changes_of(before, after))
+    updates = (update(part, values) for part, values in of_parts)
+    commit(_change(key, item, own), *updates, *history.writes_for_erasure(before, after))
 
 
 def _mark_done(transaction_id: str) -> None:

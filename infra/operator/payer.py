@@ -17,7 +17,6 @@ from chalicelib import outside
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.events import Event
-from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.transaction import ERASED, Transaction
 from chalicelib.log import log
@@ -27,6 +26,7 @@ from chalicelib.store.table import Value, encode, read, read_all
 from infra.operator import payer_records, terminal
 from infra.operator.erasure import (
     UnfinishedError,
+    by_item,
     card_without_payer,
     changes_of,
     erase,
@@ -151,12 +151,13 @@ def _places(merchant: Merchant, address: Address, found: list[Family], now: date
 
 def _places_of_record(record: Transaction, addresses: list[Address]) -> Iterable[str]:
     after = without_payer(record, lambda text: any(one.touches(text) for one in addresses))
-    if changes := changes_of(record, after):
-        yield f"{transactions.TABLE}  {record.id}  {', '.join(sorted(changes))}"
-    old, new = (history.values_of(entry_of(one)) for one in (record, after))
-    if names := [name for name in sorted(old) if old[name] != new.get(name)]:
-        for key in history.keys_of(record, entry_of(record)):
-            yield f"{history.TABLE}  {key.key['month']} {key.key['at']}  {', '.join(names)}"
+    for of_item, changes in by_item(record, changes_of(record, after)):
+        if changes:
+            yield f"{transactions.TABLE}  {of_item.key['id']}  {', '.join(sorted(changes))}"
+    written = (history.writes_for_completion(one) for one in (record, after))
+    for old, new in zip(*([write.parameters["Item"] for write in writes] for writes in written), strict=True):
+        if names := [name for name in sorted(old) if old[name] != new.get(name)]:
+            yield f"{history.TABLE}  {old['month']['S']} {old['at']['S']}  {', '.join(names)}"
 
 
 def _places_of_events(

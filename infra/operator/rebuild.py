@@ -16,8 +16,10 @@ from chalicelib.domain.drawer import Drawer
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.store import drawers, history, receipt_numbers, transactions
+from chalicelib.store.ranges import items_of, range_of_prefix
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.table import (
+    PART_OF,
     AlreadyExistsError,
     Item,
     Key,
@@ -25,12 +27,11 @@ from chalicelib.store.table import (
     Write,
     decode,
     encode,
-    items_of,
-    range_of_prefix,
     read_all,
     readable,
     table_name,
     value_of,
+    with_parts,
     write_one,
 )
 from infra.operator import items
@@ -56,7 +57,9 @@ def rebuild_command(_: argparse.Namespace) -> None:
 def _transactions() -> Iterator[list[Transaction]]:
     """Yield the readable transactions, page by page. The log names the others."""
     for page in items.pages(table_name(transactions.TABLE)):
-        yield list(readable(transactions.TABLE, page, lambda item: decode(Transaction, item)))
+        own = [item for item in page if PART_OF not in item]
+        found = with_parts([transactions.key(item["id"]["S"]) for item in own], own)
+        yield list(readable(transactions.TABLE, filter(None, found), lambda item: decode(Transaction, item)))
 
 
 def _is_corrected(name: str, wanted: Item, present: Item | None) -> bool:
@@ -121,7 +124,7 @@ def _write_entries(page: Sequence[Transaction]) -> int:
 
 
 def _transaction_of(entry: Item) -> str:
-    return str(entry["at"]["S"].rsplit("#", 1)[-1])
+    return str(entry["at"]["S"].removesuffix(history.REVERSED).rsplit("#", 1)[-1])
 
 
 def _name_doubtful(months: set[str]) -> int:

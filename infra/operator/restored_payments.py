@@ -13,7 +13,17 @@ from functools import reduce
 from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.store import transactions
-from chalicelib.store.table import BATCH, AlreadyExistsError, Item, UnreadableError, commit, decode, encode, table_name
+from chalicelib.store.table import (
+    BATCH,
+    PART_OF,
+    AlreadyExistsError,
+    Item,
+    UnreadableError,
+    commit,
+    decode,
+    encode,
+    table_name,
+)
 from infra.operator import items
 
 TABLE = transactions.TABLE
@@ -61,6 +71,9 @@ class Payments:
     def write(self, copied: Item, present: Item | None) -> str | None:
         """Write the copy of a transaction, if it is as it was compared. Return a line if it cannot be written."""
         name = copied["id"]["S"]
+        if PART_OF in copied:
+            commit(items.put(TABLE, copied, present))
+            return None
         if name not in self._original:
             whole = self._with_sums(copied, lowers=True)
             if whole != copied:

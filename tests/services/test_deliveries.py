@@ -23,7 +23,7 @@ from chalicelib.gateways import https
 from chalicelib.services import deliveries
 from chalicelib.services.lane_runner import OPENS_AFTER, Swept
 from chalicelib.store import deliveries as deliveries_store
-from chalicelib.store import due_index, events
+from chalicelib.store import due_records, events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
 from chalicelib.store.aws_client import Client, UnansweredError
@@ -71,7 +71,7 @@ def found(event: Event) -> list[Delivery]:
 def due(*queues: str) -> list[str]:
     """Return what is due at any time: in the lane of events, and in these queues."""
     return [
-        one.name for name in (events.LANE, *queues) for one in due_index.of_lane(events.TABLE, name, webhooks.ALWAYS)
+        one.name for name in (events.LANE, *queues) for one in due_records.of_lane(events.TABLE, name, webhooks.ALWAYS)
     ]
 
 

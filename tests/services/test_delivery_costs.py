@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.services import deliveries
 from chalicelib.store import deliveries as deliveries_store
-from chalicelib.store import due_index, events
+from chalicelib.store import due_records, events
 from chalicelib.store.table import encode
 from tests.support.accounts import a_stored_merchant
 from tests.support.cost import write_units
@@ -39,7 +39,7 @@ def test_a_claim_moves_what_is_due_in_the_index() -> None:
         deliveries.deliver([("1", encode(event))])
         later = datetime.now(UTC) + timedelta(minutes=1)
         queue = f"{merchant}#{hook.id}"
-        [due] = due_index.of_lane(events.TABLE, queue, later)
+        [due] = due_records.of_lane(events.TABLE, queue, later)
         with write_units() as charged:
             deliveries_store.claim(due.key["day"], due.key["place"], later)
 

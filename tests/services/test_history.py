@@ -1,13 +1,14 @@
 """History: roles, look-ups by ID and ExtID, and lists while payments come in."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -16,13 +17,15 @@ from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import MAX_CANDIDATES, MAX_OF_ALL_KINDS
 from chalicelib.domain.paging import Page
+from chalicelib.domain.periods import Period
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Purchase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history as lists
 from chalicelib.store import agents, history, history_lists, transactions
-from chalicelib.store.table import Write, commit, put_new, update, write_one
+from chalicelib.store.ranges import item_pages
+from chalicelib.store.table import Item, Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
 from tests.support.cost import store_calls, write_units
@@ -431,3 +434,41 @@ def test_a_list_shows_all_of_a_transaction_without_reading_its_purchases(books: 
     whole = stored_transaction(sold.id)
     assert whole.receipt.purchases == lines
     assert TransactionView.of(listed, NOW, 2) == TransactionView.of(whole, NOW, 2)
+
+
+@pytest.mark.parametrize("sort", ["Date asc", "Date desc"])
+def test_a_reversed_payment_is_one_entry_with_its_mark(books: Books, sort: str) -> None:
+    first, second, third = books.kept
+    for payment in (first, third):
+        reversal = altered(payment, id=a_guid(), phase=Phase.REVERSAL_APPROVED, original_id=payment.id, original_mode=2)
+        transactions.reserve(payment, altered(reversal, invoice=f"RET-{payment.id}", ext_id=None, description="Spilt"))
+
+    payments = [one.id for one in (books.kept if sort == "Date desc" else reversed(books.kept))]
+    listed = ids(books.ask(NOW, {"Sort": sort}))
+    assert [one for one in listed if one in payments] == payments
+    assert len(listed) == 5
+    found = ids(books.ask(NOW, {"Search": f"ret-{third.id}", "Sort": sort}))
+    assert [one in {first.id, second.id} for one in found] == [False, False]
+    assert third.id in found
+    assert second.id in ids(books.ask(NOW, {"Search": "till no. 1"}))
+    assert set(ids(books.ask(NOW, {"ExtID": "order-1"}))) == set(payments)
+
+
+def test_the_mark_of_a_late_sale_belongs_to_its_entry_on_the_page_before(books: Books) -> None:
+    late = [
+        books.record(paid(books, books.agents[0], NOW, date=NOW - number * 48 * HOUR, amount_minor=100 * number))
+        for number in (1, 2)
+    ]
+    for one in late:
+        reversal = altered(one, id=a_guid(), phase=Phase.REVERSAL_APPROVED, original_id=one.id, original_mode=2)
+        transactions.reserve(one, altered(reversal, invoice="RET-1", date=None))
+    today = Period(NOW.date(), NOW.date() + 24 * HOUR)
+
+    def one_by_one(*arguments: Any, **options: Any) -> Iterator[Sequence[Item]]:
+        return ([item] for page in item_pages(*arguments, **options) for item in page)
+
+    with mock.patch.object(history_lists, "item_pages", one_by_one):
+        pages = list(history_lists.late_pages(books.merchant.id, today))
+
+    found = [(entry.amount_minor, entry.reverse_invoice) for page in pages for entry in page]
+    assert sorted(found) == [(100, "ret-1"), (200, "ret-1")]

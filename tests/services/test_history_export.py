@@ -259,6 +259,19 @@ def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
     return awaiting, reversal
 
 
+def test_a_search_for_another_text_finds_that_a_payment_is_reversed(engine: str) -> None:
+    del engine
+    books = a_merchant_with_agents()
+    payment = books.record(paid(books, books.agents[0], NOW - DAY, description="Two coffees"))
+    whole = {"phase": Phase.REVERSAL_APPROVED, "original_id": payment.id, "original_mode": 2, "description": "Spilt"}
+    reversal = altered(payment, id=a_guid(), created_at=NOW, invoice="RET-1", **whole)
+    transactions.reserve(payment, reversal)
+
+    assert rows(books, Search="coffees") == [looked_up(payment.id)]
+    assert rows(books, Search="coffees")[0]["Substate"] == "502"
+    assert rows(books, Search="ret-1") == [looked_up(payment.id), looked_up(reversal.id)]
+
+
 def test_a_pending_payment_whose_record_is_missing_is_left_out(engine: str) -> None:
     del engine
     books = a_merchant_with_agents()

@@ -16,8 +16,8 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import deliveries, lane_runner, outbox
 from chalicelib.services.lane_runner import LANES_AT_ONCE, OPENS_AFTER, Done, Lane, Run, Swept, begin_each
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY
-from chalicelib.store import due_index
-from chalicelib.store.due_index import Due
+from chalicelib.store import due_records
+from chalicelib.store.due_records import Due
 from chalicelib.store.table import Item, UnreadableError
 from tests.support.acquirers import LONG_AGO
 from tests.support.giving import Give
@@ -39,7 +39,7 @@ def in_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     def of_lane(_: str, lane: str, until: datetime) -> Iterator[Due]:
         return (entry for entry in list(ENTRIES[lane]) if entry.since <= until)
 
-    monkeypatch.setattr(due_index, "of_lane", of_lane)
+    monkeypatch.setattr(due_records, "of_lane", of_lane)
 
 
 def a_lane(work: Work, name: str, number: int, *, threads: int = THREADS, unanswered: int = 0) -> Lane:

@@ -18,7 +18,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.services.lane_runner import OPENS_AFTER
 from chalicelib.store import deliveries as deliveries_store
-from chalicelib.store import due_index, outbox, transactions
+from chalicelib.store import due_index, due_records, outbox, transactions
 from chalicelib.store import message_limits as counters
 from chalicelib.store.aws_client import UnansweredError
 from chalicelib.store.table import read_item
@@ -194,8 +194,8 @@ def test_a_payment_moves_from_the_lane_of_its_acquirer_to_the_other_when_it_awai
     with serving(LIVING=FakeAcquirer()):
         payment = unknown("LIVING", single_step=False)
         payment_sweep.run(DUE)
-        [listed] = due_index.of_lane(transactions.TABLE, due_index.NO_ACQUIRER, payment.deadline)
-        again = list(due_index.of_lane(transactions.TABLE, "LIVING", payment.deadline))
+        [listed] = due_records.of_lane(transactions.TABLE, due_index.NO_ACQUIRER, payment.deadline)
+        again = list(due_records.of_lane(transactions.TABLE, "LIVING", payment.deadline))
 
     assert (listed.id, listed.since, again) == (payment.id, payment.deadline, [])
 
@@ -204,7 +204,7 @@ def test_a_payment_moves_from_the_lane_of_its_acquirer_to_the_other_when_it_awai
 @pytest.mark.usefixtures("engine")
 def test_pages_of_payments_due_at_the_same_instant_are_all_resolved() -> None:
     delete_due_transactions()
-    number = 2 * due_index.PAGE + 50
+    number = 2 * due_records.PAGE + 50
     payments = [
         a_payment(phase=Phase.AWAITING_COMPLETION, created_at=LONG_AGO, deadline=DUE, client_id=2001)
         for _ in range(number)

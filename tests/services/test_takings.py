@@ -25,7 +25,8 @@ from chalicelib.services.takings import report
 from chalicelib.store import receipt_numbers, transactions
 from chalicelib.store.history import DAYS, HOURS
 from chalicelib.store.history_lists import counters_range
-from chalicelib.store.table import items_of, put_new, write_one
+from chalicelib.store.ranges import items_of
+from chalicelib.store.table import put_new, write_one
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild import differing_counters
 from tests.support.cost import store_calls

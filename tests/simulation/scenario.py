@@ -17,7 +17,7 @@ from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
 from chalicelib.store import agents, merchants, terminals
 from chalicelib.store import linked_cards as linked_card_records
 from chalicelib.store import message_limits as counters
-from chalicelib.store.due_index import PAGE
+from chalicelib.store.due_records import PAGE
 from chalicelib.store.table import AlreadyExistsError, Key, read, update, write_one
 from infra.stack import resources
 from infra.stack.resources import STACK

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Transaction
-from chalicelib.store.table import decode
+from chalicelib.store.table import PART_OF, decode
 from infra.stack.resources import STACK
 from tests.simulation.clients import PICTURES, SECTIONS, Seen, name_of
 from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor, state_of
@@ -31,7 +31,7 @@ def table(scenario: Scenario, name: str) -> list[dict[str, Any]]:
 @lru_cache(maxsize=1)
 def transactions(scenario: Scenario) -> dict[str, Transaction]:
     """Return every transaction that is stored at the end of a scenario."""
-    found = [decode(Transaction, item) for item in table(scenario, "transactions")]
+    found = [decode(Transaction, item) for item in table(scenario, "transactions") if PART_OF not in item]
     return {one.id: one for one in found}
 
 

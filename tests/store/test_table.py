@@ -27,7 +27,8 @@ from hypothesis.strategies import (
 from chalicelib import outside
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import Purchase
+from chalicelib.domain.taxes import TaxAmount
+from chalicelib.domain.transaction import Purchase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import merchants, table, transactions, webhooks
 from chalicelib.store.aws_client import ATTEMPTS, PATIENT, Client, Limits, RefusedError, UnansweredError
@@ -292,6 +293,17 @@ def test_a_payment_reads_back_as_it_was_written() -> None:
     )
 
     assert decode(type(payment), encode(payment)) == payment
+
+
+@pytest.mark.parametrize("wrong", ["", "{}", "[]", '["VAT15","VAT","x",1,1]', '["VAT15","VAT","15",1,1,1]'])
+def test_a_tax_is_stored_as_one_text_and_another_text_is_unreadable(wrong: str) -> None:
+    tax = TaxAmount("VAT15", "Umsatzsteuer für Ä", Decimal("15.50"), 2300, 300)
+    item = encode(a_payment(tax_amounts=(tax,)))
+
+    assert item["tax_amounts"] == {"L": [{"S": '["VAT15","Umsatzsteuer für Ä","15.50",2300,300]'}]}
+    assert decode(Transaction, item).tax_amounts == (tax,)
+    with pytest.raises(UnreadableError):
+        decode(Transaction, item | {"tax_amounts": {"L": [{"S": wrong}]}})
 
 
 def test_an_attribute_has_the_name_of_its_field_after_that_of_its_group() -> None:

@@ -77,6 +77,15 @@ class Payer:
         files = [a_picture("PHOTO", self.picture)]
         return self.till.pay({**a_body(**{**texts, **basic}), "Receipt": self.receipt, "Files": files}, now())
 
+    def pay_much(self) -> Transaction:
+        """Pay with so many lines and texts that they stand in items of their own."""
+        lines = [
+            {"Title": f"{n} to {self.email}", "Price": "99", "Quantity": "1", "TaxCode": [self.email]}
+            for n in range(40)
+        ]
+        data = json.dumps({"customer": [self.token] * 200})
+        return self.pay_cash(Amount="3960", ExtTransData=data, AuxDataInput={"AuxData": {"Purchases": lines}})
+
     def count(self, note: str) -> None:
         """Open and close a drawer of the till, both with a note."""
         for action, name in (("open", "Float"), ("close", "Counted")):
@@ -100,6 +109,8 @@ class Payer:
         with a_receiver(body=f"thanks {self.email}".encode()) as receiver:
             hook = self.send_events_to(receiver.url)
             cash = self.pay_cash()
+            large = self.pay_much()
+            returned = self.till.give_back(large, now(), Amount="1.00")
             card = self.swipe()
             part = self.till.give_back(card, now(), Amount="1.00", Description=f"asked by {self.phone}")
             lost = self.swipe("10.68")
@@ -120,7 +131,8 @@ class Payer:
             Bucket=settings().bucket, Key=f"exports/{self.merchant}/x.csv", Body=self.email.encode()
         )
         original = self.till.look(pending.original.id or "", now())
-        return [cash, card, part, lost, owing, signed, declined, original, pending, paid_by_link]
+        large = self.till.look(large.id, now())
+        return [cash, large, returned, card, part, lost, owing, signed, declined, original, pending, paid_by_link]
 
     def run(self, action: str, *more: str, email: str | None = None) -> None:
         operator.main(["payer", action, "--email", email or self.email, "--merchant", self.merchant, *more])

@@ -12,7 +12,7 @@ from moto.sns.models import sns_backends
 
 from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
-from chalicelib.store import due_index
+from chalicelib.store import due_records
 from chalicelib.store import outbox as outbox_store
 from infra.local import mail_viewer
 from infra.stack.resources import REGION
@@ -50,7 +50,7 @@ def when_due(entry: Outbox) -> datetime:
 
 def due_ids(now: datetime) -> list[str]:
     """List the IDs of the entries that are due as the sweep reads them: e-mails, then short messages."""
-    return [due.id for channel in (EMAIL, SMS) for due in due_index.of_lane(outbox_store.TABLE, channel, now)]
+    return [due.id for channel in (EMAIL, SMS) for due in due_records.of_lane(outbox_store.TABLE, channel, now)]
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,16 @@
 """Records as they are in the tables, and the entries of the history compared with their transactions."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
 import boto3
 
-from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import audit, history, transactions
 from chalicelib.store.audit import Audit
-from chalicelib.store.history import ENTRY, IN_ORDER, values_of
-from chalicelib.store.table import Item, Key, client, items_of, range_of_prefix, read, table_name, value_of
+from chalicelib.store.history import ENTRY, IN_ORDER
+from chalicelib.store.ranges import items_of, range_of_prefix
+from chalicelib.store.table import Item, Key, client, read, table_name
 
 Record = TypeVar("Record")
 
@@ -44,13 +43,16 @@ def delete_due_transactions() -> None:
 
 
 def wrong_entries(client_id: int, month: str, expected: Iterable[Transaction]) -> list[str]:
-    """Return the IDs of transactions whose two entries, of their agent and of all, are missing or differ from them."""
-    found: defaultdict[str, list[Item]] = defaultdict(list)
-    for prefix in (ENTRY, IN_ORDER):
-        for item in items_of(range_of_prefix(history.TABLE, ("month", f"{client_id}#{month}"), "at", prefix)):
-            found[item["id"]["S"]].append({name: item[name] for name in item if name not in {"month", "at"}})
-    return [one.id for one in expected if found[one.id.casefold()] != [_attributes(one)] * 2]
+    """Return the IDs of transactions whose two entries, of their agent and of all, are missing or differ from them.
+
+    So do those whose marks of a reversal are wrong.
+    """
+    partition = f"{client_id}#{month}"
+    spans = [range_of_prefix(history.TABLE, ("month", partition), "at", prefix) for prefix in (ENTRY, IN_ORDER)]
+    found = {item["at"]["S"]: item for span in spans for item in items_of(span)}
+    return [one.id for one in expected if any(found.get(at) != item for at, item in _entries(one, partition).items())]
 
 
-def _attributes(transaction: Transaction) -> Item:
-    return {name: value_of(value) for name, value in values_of(entry_of(transaction)).items()}
+def _entries(transaction: Transaction, partition: str) -> dict[str, Item]:
+    written = (write.parameters["Item"] for write in history.writes_for_completion(transaction))
+    return {item["at"]["S"]: item for item in written if item["month"]["S"] == partition}

@@ -26,7 +26,7 @@ from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.receipts import SendReceipt
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import linked_cards, payments, receipts, reversals
-from chalicelib.store import due_index, history_lists, transactions
+from chalicelib.store import due_index, due_records, history_lists, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import a_card
@@ -138,7 +138,7 @@ def kept(transaction_id: str) -> Transaction | None:
 def is_due(transaction_id: str, now: datetime) -> bool:
     """Return whether the index of what is due lists the transaction, in whatever lane."""
     lanes = (due_index.NO_ACQUIRER, *outside.current.acquirers)
-    listed = [due for lane in lanes for due in due_index.of_lane(transactions.TABLE, lane, now)]
+    listed = [due for lane in lanes for due in due_records.of_lane(transactions.TABLE, lane, now)]
     return transaction_id in {due.id for due in listed}
 
 

@@ -71,7 +71,7 @@ def test_a_payment_is_stored_as_one_that_came_by_http(
     assert by_http.phase is (Phase.DECLINED if is_declined else Phase.APPROVED)
     assert replace(made, auto_cancel_id=by_http.auto_cancel_id, invoice=by_http.invoice) == by_http
     assert (encode(record) | {VERSION: NEW} if record else False) == recorded
-    assert set(transactions.item_of(made)) == set(read_item(transactions.key(transaction_id)))
+    assert set(transactions.items_of(made)[0]) == set(read_item(transactions.key(transaction_id)))
 
 
 def test_the_sales_of_a_day_are_the_same_each_time_and_of_every_kind() -> None:

@@ -22,7 +22,7 @@ from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.log import log
 from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.services.authentication import authenticate
-from chalicelib.store import agents, due_index, linked_cards, transactions
+from chalicelib.store import agents, due_records, linked_cards, transactions
 from chalicelib.store.audit import Act
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
@@ -185,7 +185,7 @@ def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
     till = a_till()
     unknown = [till.pay(a_card_body(12.69)).id for _ in range(2)]
     till.pay(a_card_body(20.08))  # lacks a signature, and no acquirer is asked again
-    due = min(one.since for one in due_index.of_lane(transactions.TABLE, "SANDBOX", operator.EVER))
+    due = min(one.since for one in due_records.of_lane(transactions.TABLE, "SANDBOX", operator.EVER))
 
     run("sweep")
 

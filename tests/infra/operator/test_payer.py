@@ -63,7 +63,9 @@ def test_planted_texts_are_in_every_place_before_an_erasure_and_in_none_after_it
         assert any(place.startswith(f"payments-local-{table} ") for place in before), table
     for transaction in made:
         assert any(transaction.id in place for place in before)
-    assert sum("file transactions/" in place for place in before) == 2
+    for part in ("receipt_purchases", "particulars_ext_tran_data"):
+        assert any(place.split("#")[-1].startswith(part) for place in before), part
+    assert sum("file transactions/" in place for place in before) == 3
     assert sum("file exports/" in place for place in before) == 1
     bucket = boto3.resource("s3").Bucket(settings().bucket)
     of_another = bucket.put_object(Key=f"exports/{payer.merchant}0/history.csv", Body=b"")
@@ -284,7 +286,7 @@ def test_find_lists_each_place_and_changes_nothing(capsys: pytest.CaptureFixture
     for table in TABLES:
         wanted = sum(f"-{table} " in place for place in places)
         assert sum(line.startswith(f"{table}  ") for line in listed) == wanted, table
-    assert summary == f"10 transactions of merchant {payer.merchant}."
+    assert summary == f"12 transactions of merchant {payer.merchant}."
     assert stored() == before
 
 
@@ -319,7 +321,7 @@ def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixt
     assert {one["id"] for one in document["transactions"]} >= {one.id for one in made}
     assert all(text in printed.lower() for text in payer.planted)
     assert document["transactions"][0]["particulars_receipt_email"] == payer.email
-    assert [len(one["files"]) for one in document["transactions"] if "files" in one] == [1, 1]
+    assert [len(one["files"]) for one in document["transactions"] if "files" in one] == [1, 1, 1]
     assert document["messages"]
     assert document["answers_of_webhooks"]
     assert document["linked_cards"][0]["cardholder"] == payer.name

@@ -3,13 +3,14 @@
 import argparse
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from chalicelib.domain.drawer import Shown
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import AgentSnapshot
+from chalicelib.domain.transaction import AgentSnapshot, Purchase
 from chalicelib.schemas.drawer import ReportDrawer
 from chalicelib.services import outcomes
 from chalicelib.services.drawers import report as report_drawer
@@ -17,7 +18,7 @@ from chalicelib.store import drawers, history, receipt_numbers, transactions
 from chalicelib.store.table import Item, client, table_name
 from infra.operator import items, rebuild
 from tests.support.intercepted_calls import hooked
-from tests.support.ledger import Books, a_merchant_with_agents, fill
+from tests.support.ledger import Books, a_merchant_with_agents, fill, paid
 from tests.support.stored import stored_transaction, wrong_entries
 from tests.support.tills import Till, a_till
 from tests.support.transactions import NOW, a_body, a_payment, altered
@@ -49,6 +50,8 @@ def books(exact_engine: str) -> Books:
     del exact_engine
     made = a_merchant_with_agents(count=3)
     fill(made, 40, LEAP_DAY, seed=1)
+    lines = tuple(Purchase(f"Coffee {number}", Decimal(25), Decimal(1)) for number in range(100))
+    made.record(paid(made, made.agents[0], LEAP_DAY, receipt_purchases=lines))
     return made
 
 

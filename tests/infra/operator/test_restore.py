@@ -133,8 +133,9 @@ def test_all_tables_are_as_they_were(
     run: Run, copied: Callable[[], datetime], damage: Callable[[str, Item], None]
 ) -> None:
     till = a_till()
-    till.give_back(till.pay(a_body(), NOW), NOW, Amount="2.30", PartialReverse=True)
+    till.give_back(till.pay(a_body(ExtTransData=f'["{"x" * 4000}"]'), NOW), NOW, Amount="2.30", PartialReverse=True)
     before, at = stored(), copied()
+    assert any(name.endswith("#particulars_ext_tran_data") for name in before[transactions.TABLE])
     for table, found in before.items():
         for item in found.values():
             damage(table, item)

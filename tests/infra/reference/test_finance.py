@@ -26,7 +26,7 @@ from chalicelib.domain.takings import takings_of
 from chalicelib.domain.transaction import ERASED, Erasure, Transaction
 from chalicelib.services import outcomes
 from chalicelib.store import agents, takings, transactions
-from chalicelib.store.table import decode, table_name
+from chalicelib.store.table import PART_OF, decode, table_name
 from infra.demo import month as demo_month
 from infra.reference import ROOT
 from infra.stack import resources
@@ -69,6 +69,7 @@ def fill() -> list[Transaction]:
 def leave_data(payer: Payer) -> None:
     """Leave payments and reversals of every outcome, with the payer's addresses and name."""
     payer.pay_cash()
+    payer.pay_much()
     for amount in ("10.68", "10.08", "10.05"):  # lost, owing a signature, declined
         payer.swipe(amount)
     paid = payer.swipe()
@@ -171,7 +172,7 @@ def stored(moto: None) -> Stored:
     cases = fill()
     scan: Any = boto3.client("dynamodb").get_paginator("scan")
     pages = scan.paginate(TableName=table_name(transactions.TABLE))
-    found = [decode(Transaction, item) for page in pages for item in page["Items"]]
+    found = [decode(Transaction, item) for page in pages for item in page["Items"] if PART_OF not in item]
     return Stored({one.id: one for one in found}, cases)
 
 
