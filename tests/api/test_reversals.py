@@ -100,7 +100,7 @@ def test_what_cannot_be_done_is_refused(stage: str, change: dict[str, Any], erro
     assert give_back(stage, pay(stage), **change).error == error
 
 
-@pytest.mark.parametrize("name", ["nothing", "%00", a_guid()[:-1]])
+@pytest.mark.parametrize("name", ["nothing", "%00", "61BBAD7E-220D-4E5E-9F26-89A32BD1DCE"])
 def test_an_id_that_none_can_have_is_told_its_form(stage: str, name: str) -> None:
     refused = [get(stage, f"/api/v1/payment/{name}"), give_back(stage, name)]
 
