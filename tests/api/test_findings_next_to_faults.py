@@ -37,6 +37,8 @@ SWIPED = {f"{BASIC}.InputType": 2, "Card": {"CardDataInput": {"ReaderData": CHIP
 PAID = {f"{BACK}.TransactionID": "{paid}", "Card": None, f"{BACK}.AuxDataInput": None}
 TOO_MANY = {"Emails": [f"a{n}@b.example" for n in range(3)], "Phones": [f"+2782987654{n}" for n in range(3)]}
 SCANNER, HOME = "MobileSettings.BarcodeScanner", "MobileSettings.MobHomeURL"
+RIGHTS, SOUGHT, PRIVATE = "BranchesActions[0]", "ListBasicModel.AccountID", {"Url": "https://10.0.0.1/x"}
+NOBODY = "00000000-0000-4000-8000-000000000000"
 TO_COME = {"Format": "hledger", "Period": {"From": "2099-03-02", "To": "2099-03-03"}}
 
 
@@ -60,12 +62,8 @@ CASES = [
     *(case(p, {"TID": "none"}, "TID", 562) for p in (CREATE_POS, UPDATE_POS)),
     *(case(p, {"Email": SYSTEM[0]}, "Email", 307) for p in (CREATE_POS, UPDATE_POS)),
     *(case(p, {f"{PRINTER}.PrinterID": 77}, f"{PRINTER}.PrinterID", 564) for p in (CREATE_POS, UPDATE_POS)),
-    case(CREATE_POS, {f"{PRINTER}.PrinterCode": "no"}, f"{PRINTER}.PrinterCode", 564),
     case(CREATE_POS, {f"{PRINTER}.PrinterID": 2}, f"{PRINTER}.PrinterCode", 12),
-    *(
-        case(path, {"BranchesActions[0].BranchID": 5}, "BranchesActions[0].BranchID", 565)
-        for path in (CREATE_POS, UPDATE_POS)
-    ),
+    *(case(path, {f"{RIGHTS}.BranchID": 5}, f"{RIGHTS}.BranchID", 565) for path in (CREATE_POS, UPDATE_POS)),
     case(UPDATE_POS, {"Unlock": True, "State": 0}, "Unlock", 12),
     case(UPDATE_POS, {"PhoneNull": True}, "PhoneNull", 12, "Phone"),
     case(UPDATE_POS, {"TIDNull": True}, "TIDNull", 12, "TID", "TerminalID"),
@@ -80,10 +78,7 @@ CASES = [
     case(TERMINAL, {"RegionCode": "XX"}, "RegionCode", 6, "Country"),
     case(PRICES, {"Items[0].TaxCode": "none"}, "Items[0].TaxCode", 6, "Taxes[0].Code"),
     case(PRICES, {"TypedTaxCode": "none"}, "TypedTaxCode", 6, "Taxes[0].Code"),
-    *(
-        case(f"{MERCHANT}/webhook/{name}", {"Url": "https://10.0.0.1/x"}, "Url", 3)
-        for name in ("create", "{webhookId}/update")
-    ),
+    *(case(f"{MERCHANT}/webhook/{one}", PRIVATE, "Url", 3) for one in ("create", "{webhookId}/update")),
     case(f"{MERCHANT}/event/{{eventId}}/resend", {"WebhookID": 77}, "WebhookID", 570),
     case(SUBMIT, ONLINE | {"TerminalGroupID": 999}, "TerminalGroupID", 12, f"{BASIC}.TerminalGroupID"),
     case(SUBMIT, ONLINE | {f"{BASIC}.TerminalGroupCode": "x"}, f"{BASIC}.TerminalGroupCode", 569),
@@ -119,10 +114,7 @@ CASES = [
         case(path, BACKWARDS, "Period.From", 12)
         for path in (HISTORY, DAYS, EXPORT, TAKINGS, f"{DRAWER}/list", f"{MERCHANT}/event/list")
     ),
-    *(
-        case(path, {"ListBasicModel.AccountID": 999}, "ListBasicModel.AccountID", 563)
-        for path in (HISTORY, DAYS, EXPORT)
-    ),
+    *(case(path, {SOUGHT: 999}, SOUGHT, 563) for path in (HISTORY, DAYS, EXPORT)),
     case(EXPORT, {"Format": "hledger", "Accounts.Sales": "Sales  ;"}, "Accounts.Sales", 3),
     case(EXPORT, {"Format": "hledger", "Period": None}, "Period", 1),
     case(EXPORT, TO_COME, "Period.To", 5),
@@ -130,10 +122,7 @@ CASES = [
     case(CARDS, {"AccountId": 999}, "AccountId", 563),
     case(DRAWER, {"AgentID": 999}, "AgentID", 563),
     case(DRAWER, {"Action": "open", "Float": None}, "Float", 1),
-    *(
-        case(path, {f"{BACK}.TransactionID": "00000000-0000-4000-8000-000000000000"}, f"{BACK}.TransactionID", 568)
-        for path in (REVERSE, CNP)
-    ),
+    *(case(path, {f"{BACK}.TransactionID": NOBODY}, f"{BACK}.TransactionID", 568) for path in (REVERSE, CNP)),
     *(
         case(REVERSE, PAID | values, field, code, f"{BACK}.Amount", f"{BACK}.PartialReverse", f"{BACK}.InputType")
         for values, field, code in (
