@@ -174,6 +174,7 @@ export function requestOf(sale) {
   if (draft.lines?.length)
     basic.AuxDataInput = { AuxData: { Purchases: draft.lines.map((line) => purchaseOf(line, draft.digits)) } };
   const request = { BasicTran: basic };
+  if (draft.taxes?.length) request.TaxesModel = { Taxes: draft.taxes };
   if (draft.lang) request.Lang = draft.lang;
   if (draft.signature) request.Files = [{ FileType: "SIGNATURE", FileCode: draft.signature }];
   if (draft.receipt) request.Receipt = draft.receipt;

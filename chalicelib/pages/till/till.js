@@ -235,14 +235,21 @@ async function readAccount(session) {
   await store.remember({ account }).catch(broke);
 }
 
-// The items of the merchant's price list, which the device keeps for times without connection.
+// The items of the merchant's price list, which the device keeps for times without connection, and the tax of typed amounts.
 async function readPrices(merchant, session) {
-  const known = state.prices?.merchant === merchant ? `?Version=${state.prices.version}` : "";
+  const isKnown = state.prices?.merchant === merchant && state.prices.typedTax !== undefined;
+  const known = isKnown ? `?Version=${state.prices.version}` : "";
   const list = (await ask("GET", `merchant/${merchant}/pricelist${known}`, undefined, session))?.PriceList;
   if (!list) return; // no news
-  const prices = { merchant, version: list.Version, items: list.Items };
+  const prices = { merchant, version: list.Version, items: list.Items, typedTax: list.TypedTaxCode ?? null };
   set({ prices });
   await store.remember({ prices }).catch(broke);
+}
+
+// The taxes of amounts that are typed.
+export function typedTaxes() {
+  const { merchant, typedTax } = state.prices ?? {};
+  return typedTax && merchant === state.session?.me.ClientID ? [typedTax] : [];
 }
 
 export const tenders = () => allowed(state.features ?? {}, state.options);
