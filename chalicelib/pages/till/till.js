@@ -19,6 +19,8 @@ const store = new Store();
 export const listeners = new Set();
 let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, isPersistent: true, revision: 0 };
 
+let isHeld = true; // the lock: without it the page sells, sends and stores nothing
+
 export const till = () => state;
 export const serviceNow = () => Date.now() + (state.offset ?? 0); // by the service's clock
 
@@ -42,7 +44,7 @@ export const queue = new Queue({
   send: (request, session, seconds) =>
     asked("POST", "payment/submit", { body: request, token: session.token, seconds }),
   facts: () => ({
-    session: state.session,
+    session: isHeld ? state.session : undefined,
     features: state.features,
     offset: state.offset,
     isPersistent: state.isPersistent,
@@ -90,7 +92,7 @@ const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted. It has no answer after the agent has left.
 async function call(method, path, body, session = state.session) {
-  const isHere = () => session && state.session?.agent === session.agent;
+  const isHere = () => isHeld && session && state.session?.agent === session.agent;
   if (!isHere()) return {};
   const answer = await asked(method, path, { body, token: session.token });
   const verdict = meaning("", answer);
@@ -275,8 +277,14 @@ const replaced = (facts) =>
     throw error;
   });
 
-// Somebody is signed in, and stays.
-export const mayAct = () => Boolean(state.session) && !changing;
+// Somebody is signed in, and stays; and no other tab can sell.
+export const mayAct = () => isHeld && Boolean(state.session) && !changing;
+
+// The page has the lock of the till, or may have lost it.
+export function hold(isOwn) {
+  isHeld = isOwn;
+  if (isHeld) look();
+}
 
 // Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother, mayClear} for another agent
 // while sales of the first one wait. An administrator of the same merchant may export and delete these.
@@ -299,6 +307,7 @@ export async function signIn(email, password) {
 
 // Store a session and use it. Return why not, or undefined.
 async function enter(me, token) {
+  if (!isHeld) return { status: 0 };
   const isAnother = state.session?.agent !== me.AgentID;
   const { isSelling } = queue;
   const others = (await store.queue()).some((sale) => sale.agent !== me.AgentID);
@@ -333,7 +342,7 @@ const drawn = () =>
 export const signOut = () =>
   alone(async () => {
     if (!state.session) return true;
-    if (queue.isSelling || (await store.queue()).length) {
+    if (!isHeld || queue.isSelling || (await store.queue()).length) {
       await count();
       return false;
     }
@@ -350,6 +359,7 @@ export const leftSales = () => store.queue();
 
 // Delete these sales of an agent that has left, and sign that agent out.
 export async function clear(left) {
+  if (!isHeld) return;
   for (const sale of left) await store.remove(sale.id);
   await signOut();
 }
