@@ -24,6 +24,9 @@ STORED = """() => new Promise((resolve) => {
   };
 })"""
 
+BLOCKED = """for (const name of ["localStorage", "sessionStorage"])
+  Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });"""
+
 
 @pytest.fixture
 def seller(stage: str) -> Seller:
@@ -211,6 +214,16 @@ def test_a_second_tab_says_that_the_till_is_open_and_sells_when_the_first_is_clo
 
     second.sell_and_see("paid")
     assert len(till.seller.payments()) == 2
+
+
+@pytest.mark.parametrize("page", ["app", "till"])
+def test_a_browser_that_blocks_cookies_and_storage_is_told_so(visit_by_phone: Visit, stage: str, page: str) -> None:
+    shown = visit_by_phone.page
+    shown.add_init_script(BLOCKED)
+    shown.goto(f"{stage}/{page}")
+
+    expect(shown.get_by_role("alert")).to_contain_text("blocks cookies")
+    assert visit_by_phone.violations() == []
 
 
 @pytest.mark.parametrize("fault", ["open", "match"])

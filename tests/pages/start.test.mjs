@@ -1,4 +1,4 @@
-// The start of a page: the lock of the till, and a page that comes back.
+// The start of a page: the lock of the till, a page that comes back, and a browser that stores nothing.
 import assert from "node:assert/strict";
 import { Locks, Tab } from "./browser.mjs";
 import { CASHIER, OWNER, Shop, aTill } from "./pages.mjs";
@@ -65,3 +65,68 @@ for (const [place, comes] of COMES.entries()) {
     assert.ok(tab.text.includes("Olga"), "it begins with what the other tab left");
   });
 }
+
+// A storage of a browser that blocks it.
+const forbidden = () => {
+  throw new Error("SecurityError");
+};
+const BLOCKED = { getItem: forbidden, setItem: forbidden, removeItem: forbidden, clear: forbidden };
+const WORDS = { en: "This browser blocks cookies", af: "Hierdie blaaier blokkeer koekies" };
+
+for (const page of ["shop", "till"]) {
+  for (const name of ["local", "session"]) {
+    for (const [language, words] of Object.entries(WORDS)) {
+      test(`The page ${page} says in ${language} that the browser blocks the storage of ${name} data`, async () => {
+        const blocked = { [`${name}Storage`]: BLOCKED, navigator: { languages: [language] } };
+        const tab = new Tab(page, () => ({}), { globals: { indexedDB: {}, ...blocked } });
+        await tab.settle();
+
+        assert.ok(tab.text.includes(words), tab.text);
+      });
+    }
+  }
+}
+
+test("A till whose browser denies the lock says that it is blocked, and not that another tab has it", async () => {
+  const locks = { request: async () => forbidden(), query: async () => forbidden() };
+  const tab = await aTill({ globals: { navigator: { locks } } });
+
+  assert.ok(tab.text.includes(WORDS.en));
+});
+
+test("A database that does not answer is told within five seconds, and the till goes on when it does", async () => {
+  let answer;
+  const opened = (...given) => {
+    const request = factory.open(...given);
+    const open = new Promise((come) => {
+      answer = come;
+    });
+    const shown = {
+      set onsuccess(act) {
+        request.onsuccess = () => open.then(() => act());
+      },
+      get result() {
+        return request.result;
+      },
+    };
+    return shown;
+  };
+  const { indexedDB: factory } = await aTill();
+  const tab = new Tab("till", new Shop().answer, { globals: { indexedDB: { open: opened } } });
+  await tab.pass(5);
+  const told = tab.text;
+  answer();
+  await tab.pass(1);
+
+  assert.match(told, /has not answered yet/);
+  assert.ok(tab.offered().includes("Sign out"), tab.text);
+});
+
+test("A till whose database never answers says so, and names no other tab", async () => {
+  const tab = new Tab("till", () => ({}), { globals: { indexedDB: { open: () => ({}) } } });
+  for (let second = 0; second < 40; second += 1) {
+    await tab.pass(1);
+    assert.ok(!tab.text.includes("another tab"), `after ${second} seconds`);
+    if (second > 4) assert.match(tab.text, /has not answered yet|does not let the page store sales/);
+  }
+});

@@ -31,6 +31,7 @@ test("Only these modules use a storage of the browser", () => {
     "kit/giving_back.js",
     "kit/language.js",
     "kit/session.js",
+    "kit/storage.js",
     "shop/export.js",
     "shop/merchants.js",
     "shop/price_draft.js",

@@ -20,6 +20,8 @@ export const af = {
       "Hierdie bladsy kort 'n adres wat met https:// begin. Vra die persoon wat hierdie een vir jou gegee het.",
     noStorage:
       "Hierdie blaaier laat nie toe dat die bladsy verkope stoor nie. Verlaat die private modus, of gebruik 'n ander blaaier.",
+    slowStorage:
+      "Die stoor van hierdie toestel het nog nie geantwoord nie. Wag 'n oomblik. As niks gebeur nie, sluit die blaaier en maak dit weer oop. Gestoorde verkope bly op die toestel.",
     elsewhere:
       "Die kassa is oop in 'n ander oortjie of venster van hierdie blaaier. Verkoop daar, of maak dit toe om hier te verkoop.",
     mayLose: (limit) =>

@@ -18,6 +18,8 @@ export const en = {
   notices: {
     needsHttps: "This page needs an address that begins with https://. Ask the person who gave you this one.",
     noStorage: "This browser does not let the page store sales. Leave its private mode, or use another browser.",
+    slowStorage:
+      "The storage of this device has not answered yet. Wait a moment. If nothing happens, close the browser and open it again. Stored sales stay on the device.",
     elsewhere: "The till is open in another tab or window of this browser. Sell there, or close it to sell here.",
     mayLose: (limit) =>
       `This browser may delete stored sales. Put the page on the home screen. Until then at most ${limit} may wait on this device.`,

@@ -14,9 +14,6 @@ import { Sell } from "./sell.js";
 import { texts } from "./texts.js";
 import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
-export const Notice = ({ words }) =>
-  html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
-
 const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
   if (isBroken) return texts.notices.broken;

@@ -1,12 +1,15 @@
 // The till: it takes a lock of the browser, so that one tab sells and sends, and then shows its views.
+import { Notice } from "../kit/parts.js";
+import { canStore } from "../kit/storage.js";
 import { html, render } from "../kit/view.js";
-import { Frame, Notice } from "./frame.js";
+import { Frame } from "./frame.js";
 import { isIdle, resume } from "./sale.js";
 import { texts } from "./texts.js";
 import { hold, start } from "./till.js";
 import { keepUpToDate } from "./update.js";
 
 const LOCK = "payments.till";
+const PATIENCE_MS = 4_000; // for the storage, until the page says that it waits
 const root = document.getElementById("app");
 const show = (shown) => render(shown, root);
 const tell = (words) => show(html`<${Notice} words=${words} />`);
@@ -15,12 +18,15 @@ const holder = async () => (await navigator.locks.query()).held.find(({ name }) 
 let own; // the browser's name for this page, while it has the lock
 
 async function begin() {
+  const waiting = setTimeout(() => tell(texts.notices.slowStorage), PATIENCE_MS);
   try {
     const named = holder();
     await resume(await start());
     own = await named;
   } catch {
     return tell(texts.notices.noStorage);
+  } finally {
+    clearTimeout(waiting);
   }
   show(html`<${Frame} />`);
   keepUpToDate(isIdle);
@@ -57,5 +63,6 @@ for (const event of ["pagehide", "freeze"]) addEventListener(event, leave, { cap
 for (const event of ["pageshow", "resume"]) addEventListener(event, comeBack, { capture: true });
 
 document.title = texts.name;
-if (navigator.locks && globalThis.indexedDB) alone(begin);
+if (!canStore) tell(texts.errors.blocked);
+else if (navigator.locks && globalThis.indexedDB) alone(begin).catch(() => tell(texts.errors.blocked));
 else tell(isSecureContext ? texts.notices.noStorage : texts.notices.needsHttps);
