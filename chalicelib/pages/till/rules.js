@@ -184,13 +184,13 @@ export function requestOf(sale) {
 }
 
 // The request at an instant: an offline sale says when it was paid. The service's clock counts: the time is the device's
-// with the offset of that moment, and never after the service's present time. A time or an address that the service
-// cannot take is left out: it does not compare them.
-export function requestAt(sale, now) {
+// with the offset of that moment, and never after the service's present time where that is known. A time or an address
+// that the service cannot take is left out: it does not compare them.
+export function requestAt(sale, now, isNowKnown) {
   const { Receipt, ...bare } = sale.request;
   const request = sale.hasNoReceipt ? bare : sale.request;
   if (!sale.isOffline || sale.hasNoTime) return request;
-  const paid = Math.min(sale.takenAt, now);
+  const paid = isNowKnown ? Math.min(sale.takenAt, now) : sale.takenAt;
   if (now - paid > MAX_AGE_MS) return request;
   const offline = { ...request.BasicTran.OfflineTran, Paid: local(paid, sale.gmt) };
   return { ...request, GMT: sale.gmt, BasicTran: { ...request.BasicTran, OfflineTran: offline } };

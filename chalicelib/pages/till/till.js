@@ -47,6 +47,7 @@ export const queue = new Queue({
     session: isHeld ? state.session : undefined,
     features: state.features,
     offset: state.offset,
+    isClockKnown: Math.abs(setting() - answeredBy) < MIN_OFFSET_MS,
     isPersistent: state.isPersistent,
   }),
   onChange: () => countSoon(),
@@ -69,7 +70,12 @@ async function asked(method, path, options) {
   return answer;
 }
 
+// How the device's clock is set: it changes when somebody sets the clock, and where sleep stops the other one.
+const setting = () => Date.now() - performance.now();
+let answeredBy; // the setting at the last answer of this page
+
 function noteClock(date) {
+  answeredBy = setting();
   const offset = date - Date.now();
   if (Math.abs(offset - state.offset) < MIN_OFFSET_MS) return;
   set({ offset });
