@@ -25,7 +25,11 @@ export const af = {
     elsewhere:
       "Die kassa is oop in 'n ander oortjie of venster van hierdie blaaier. Verkoop daar, of maak dit toe om hier te verkoop.",
     mayLose: (limit) =>
-      `Hierdie blaaier kan gestoorde verkope uitvee. Sit die bladsy op die tuisskerm. Tot dan mag hoogstens ${limit} op hierdie toestel wag.`,
+      `Hierdie blaaier kan gestoorde verkope uitvee: moenie die data van hierdie bladsy skoonmaak nie. Hoogstens ${limit} mag op hierdie toestel wag.`,
+    homeScreen: "Sit die bladsy op die tuisskerm, met die blaaier se kieslys of Deel. Dan bewaar dit verkope beter.",
+    sendFirst: (count) =>
+      `Die bladsy op 'n foon se tuisskerm het sy eie stoor: die ${count === 1 ? "verkoop" : `${count} verkope`} hier sou nie daar wees nie. Sit dit daar wanneer die diens ${count === 1 ? "dit" : "hulle"} het.`,
+    room: (amount) => `Nog ${amount} mag op hierdie toestel wag.`,
     broken: "Hierdie toestel kan nie nou verkope stoor nie. Kyk of daar nog plek is.",
     ended: "Jou sessie het geëindig. Verkope bly op hierdie toestel totdat jy weer aanmeld.",
     blocked: {
@@ -64,6 +68,7 @@ export const af = {
   },
   signOutAsks: "Jy het jou wagwoord nodig om weer aan te meld.",
   understood: "Verstaan",
+  install: "Installeer die kassa",
   entry: "Goedere of 'n bedrag",
   items: "Items",
   search: "Soek",

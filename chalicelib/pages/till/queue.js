@@ -7,12 +7,12 @@ import {
   Means,
   PATIENCE_S,
   TENDERS,
-  isOverLimit,
   maySellOffline,
   meaning,
   pause,
   requestAt,
   requestOf,
+  roomOf,
   settled,
 } from "./rules.js";
 import { isWaiting } from "./store.js";
@@ -117,7 +117,7 @@ export class Queue {
     }
   }
 
-  async #checkLimit({ minor, digits }) {
+  async #checkLimit(draft) {
     if (this.facts().isPersistent) return;
     let queued;
     try {
@@ -125,7 +125,7 @@ export class Queue {
     } catch {
       throw new Refused("storage");
     }
-    if (isOverLimit(queued, minor, digits)) throw new Refused("limit");
+    if (draft.minor > roomOf(queued, draft)) throw new Refused("limit");
   }
 
   async #sendAtTheTill(sale, mayWait) {

@@ -17,7 +17,7 @@ const MIN_OFFSET_MS = 1_500; // the header Date has whole seconds
 
 const store = new Store();
 export const listeners = new Set();
-let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, isPersistent: true, revision: 0 };
+let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, queued: [], isPersistent: true, revision: 0 };
 
 let isHeld = true; // the lock: without it the page sells, sends and stores nothing
 
@@ -126,6 +126,7 @@ async function count() {
     if (at !== countedAt) return; // a later one knows more
     isCounted = true;
     set({
+      queued: sales,
       waiting: sales.filter(isWaiting).length,
       parked: sales.filter((one) => one.state === State.PARKED).length,
       problem: queue.problem,
@@ -149,6 +150,11 @@ export async function start() {
   for (const event of ["online", "focus", "pageshow"]) addEventListener(event, look);
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && look());
   addEventListener("offline", () => set({ isOnline: false }));
+  addEventListener("beforeinstallprompt", (event) => {
+    event.preventDefault(); // the page offers it
+    set({ installer: event });
+  });
+  addEventListener("appinstalled", askForStorage);
   setInterval(tick, TICK_MS);
   askForStorage();
   look();
@@ -167,7 +173,14 @@ function use(session) {
 async function askForStorage() {
   const isInstalled = matchMedia("(display-mode: standalone)").matches || navigator.standalone === true;
   const isGranted = (await navigator.storage?.persist?.().catch(() => false)) ?? false;
-  set({ isPersistent: isInstalled && isGranted });
+  set({ isInstalled, isPersistent: isInstalled && isGranted });
+}
+
+// Let the browser ask whether it may install the page.
+export function install() {
+  const { installer } = state;
+  set({ installer: undefined }); // each works once
+  installer.prompt();
 }
 
 let [lastAsked, answeredAt, probing] = [0, -Infinity, null];
