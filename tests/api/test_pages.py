@@ -63,6 +63,15 @@ def loaded(stage: str, page: str) -> list[str]:
     return [f"/{path}" for path in found]
 
 
+@every_page
+def test_a_page_asks_browsers_not_to_translate_it(stage: str, page: str) -> None:
+    """A translation replaces texts, and the page then changes amounts that nobody sees."""
+    text = get(stage, ADDRESS[page], login=None).text
+
+    assert '<html lang="en" translate="no">' in text
+    assert '<meta name="google" content="notranslate">' in text
+
+
 @pytest.mark.parametrize("changed", ["shop/today.js", "kit/base.css", "libraries/htm.mjs", "shop/index.html"])
 def test_the_addresses_change_with_each_file_of_a_page(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

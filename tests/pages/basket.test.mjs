@@ -74,12 +74,14 @@ test("The sold lines add up to the sum, and the service rounds each line to the 
   );
 });
 
-test("In cash goods are rounded to the coin, and an amount is not", () => {
+test("In cash goods and typed amounts are rounded to the coin, and to no more than the service takes", () => {
   const basket = { ...EMPTY, lines: [a("coffee", 3800, { quantity: "2" }), a("cake", 8353)] };
 
   assert.equal(dueOf(basket, ZAR), 15950);
   assert.equal(dueOf(basket, { ...ZAR, tender: "prepaid" }), 15953);
-  assert.equal(dueOf({ ...EMPTY, figures: "1234" }, ZAR), 1234);
+  assert.equal(dueOf({ ...EMPTY, figures: "1234" }, ZAR), 1230);
+  assert.equal(dueOf({ ...EMPTY, figures: "1234" }, { ...ZAR, tender: "prepaid" }), 1234);
+  assert.equal(dueOf({ ...EMPTY, figures: "99999999999" }, ZAR), 99_999_999_990);
   assert.equal(dueOf({ ...EMPTY, lines: [a("bag", 4)] }, ZAR), 10);
   assert.equal(dueOf({ ...EMPTY, lines: [a("kaas", 1238)] }, { tender: "cash", currency: "EUR", country: "NL" }), 1240);
   assert.equal(dueOf({ ...EMPTY, lines: [a("Käse", 1238)] }, { tender: "cash", currency: "EUR", country: "DE" }), 1238);
@@ -89,6 +91,21 @@ test("In cash goods are rounded to the coin, and an amount is not", () => {
       assert.ok(!sumOf(some) || (due % 10 === 0 && Math.abs(due - sumOf(some)) < 10)); // the service takes less than a coin above
     }),
   );
+});
+
+test("A typed amount has its own taxes, beside goods and in a discount on all", () => {
+  const basket = { ...EMPTY, off: { percent: "10" }, lines: [a("a", 1_000, { taxes: ["VAT0"] })], figures: "2000" };
+
+  assert.deepEqual(
+    soldLines(basket, WORDS, ["VAT15"]).map(({ taxes, minor }) => [taxes[0], minor]),
+    [
+      ["VAT0", 1000],
+      ["VAT15", 2000],
+      ["VAT0", -100],
+      ["VAT15", -200],
+    ],
+  );
+  assert.deepEqual(soldLines({ ...EMPTY, figures: "2000" }, WORDS, ["VAT15"]), []);
 });
 
 test("A discount on all has the taxes of the goods in their proportion", () => {

@@ -11,6 +11,7 @@ const windows = Object.fromEntries(
     new Window({ url: `https://pay.example/${page}`, settings: { errorCapture: "disabled" } }),
   ]),
 );
+let clients = 0; // pages that were loaded
 const tabs = new WeakMap(); // by the page's document
 const soon = () =>
   new Promise((done) => {
@@ -47,6 +48,41 @@ HTMLFormElement.prototype.requestSubmit = function submit() {
   tabs.get(this.ownerDocument).submit(this);
 };
 
+// The lock of a browser. `of(page)` is what a page sees.
+export class Locks {
+  held = null;
+  #waiting = [];
+
+  of(clientId) {
+    const granted = async (name, act) => {
+      const own = { name, clientId };
+      this.held = own;
+      try {
+        return await act(own);
+      } finally {
+        if (this.held === own) this.lose();
+      }
+    };
+    return {
+      query: async () => ({ held: this.held ? [this.held] : [] }),
+      request: async (name, options, act = options) => {
+        if (!this.held) return granted(name, act);
+        if (options.ifAvailable) return act(null);
+        await new Promise((come) => {
+          this.#waiting.push(come);
+        });
+        return granted(name, act);
+      },
+    };
+  }
+
+  // The page that has it ends; or it is put away, and nobody tells it.
+  lose() {
+    this.held = null;
+    this.#waiting.shift()?.();
+  }
+}
+
 // A tab of the browser with a page, and its storages. `answer` is the service: it returns {status, body, retryAfter} for {method, path, body,
 // key, token}, or null for a request whose answer is lost.
 export class Tab {
@@ -54,14 +90,20 @@ export class Tab {
   sent = [];
   left = []; // addresses of downloads
 
-  constructor(page, answer, { hash = "", globals = {}, local = new Map(), session = new Map(), skew = 0 } = {}) {
-    Object.assign(this, { page, answer, hash, given: globals, local, session, skew });
+  constructor(
+    page,
+    answer,
+    { hash = "", globals = {}, local = new Map(), session = new Map(), skew = 0, locks = new Locks() } = {},
+  ) {
+    Object.assign(this, { page, answer, hash, given: globals, local, session, skew, locks });
     this.open();
   }
 
   // Load the page, or load it again.
   open() {
     const window = windows[this.page];
+    if (this.#client && this.locks.held?.clientId === this.#client) this.locks.lose();
+    this.#client = `page ${++clients}`;
     this.document = this.#document();
     this.entries = [{ hash: this.hash, state: null }];
     const { root } = this.document;
@@ -86,13 +128,13 @@ export class Tab {
             this.copied = text;
           },
         },
-        locks: { request: async (_, options, act = options) => act({}) },
+        locks: this.locks.of(this.#client),
         ...this.given.navigator,
       },
       matchMedia: () => ({ matches: Boolean(this.given.isInstalled) }),
       fetch: (url, options) => this.#fetch(url, options),
-      localStorage: storageOf(this.local, owner),
-      sessionStorage: storageOf(this.session, owner),
+      localStorage: this.given.localStorage ?? storageOf(this.local, owner),
+      sessionStorage: this.given.sessionStorage ?? storageOf(this.session, owner),
       crypto: { randomUUID: () => this.#drawn(), getRandomValues: (bytes) => bytes.fill(this.draw()) },
       ...timeOf(this.clock, owner, () => START + this.clock.now + this.skew),
       AbortController: Patience,
@@ -118,6 +160,7 @@ export class Tab {
     this.load(`${this.page}/main.js`);
   }
 
+  #client;
   #draws = 0;
 
   draw() {

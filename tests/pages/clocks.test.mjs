@@ -174,6 +174,28 @@ test("A sale can be returned a day after it was taken, and its end is told for 1
   }
 });
 
+test("What was sold before somebody set the clock right, without connection, keeps its time", async () => {
+  for (const hours of [3, -3]) {
+    const tab = await aTill({
+      isOnline: false,
+      skew: hours * HOUR_MS,
+      facts: { offset: -hours * HOUR_MS },
+      hash: "#/amount",
+    });
+    await tab.press("5", "00", "Cash", "Take payment");
+    await tab.pass(60);
+    tab.skew = 0;
+    tab.isOffline = false;
+    await tab.pass(60);
+    const sent = tab.sent.filter((one) => one.path === "payment/submit").map((one) => one.body);
+
+    assert.deepEqual(
+      [...new Set(sent.map((one) => one.BasicTran.OfflineTran.Paid.slice(0, 16)))],
+      ["2026-11-23T14:00"],
+    );
+  }
+});
+
 test("After a result the keyboard waits a moment, and the page half a minute for its next version, also when the clock is set", async () => {
   for (const hours of SKEWS_H) {
     const tab = await aTill();

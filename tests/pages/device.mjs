@@ -160,6 +160,7 @@ export class Device {
         session: this.session,
         features: this.features,
         offset: this.offset,
+        isClockKnown: this.measured === this.skew,
         isPersistent: this.isPersistent,
       }),
       now: () => this.now(),
@@ -208,6 +209,7 @@ export class Device {
     await visit.step();
     if (fault === "lost answer") return {};
     this.offset = this.service.now() - this.now();
+    this.measured = this.skew;
     return answer;
   }
 

@@ -300,6 +300,7 @@ export async function aTill({
   session,
   local,
   globals = {},
+  locks,
 } = {}) {
   const indexedDB = new IDBFactory();
   const store = new Store(indexedDB);
@@ -349,9 +350,10 @@ export async function aTill({
     session,
     local,
     skew,
+    locks,
     globals: { indexedDB, ...globals, navigator: { onLine: isOnline, ...globals.navigator } },
   });
-  Object.assign(tab, { isOffline: !isOnline, shop, store });
+  Object.assign(tab, { isOffline: !isOnline, shop, store, indexedDB });
   shop.elapsed = () => tab.clock.now;
   await tab.pass(0.1);
   return tab;

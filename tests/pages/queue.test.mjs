@@ -1,6 +1,6 @@
 // The promises of a till that sells without connection, as far as its queue keeps them.
 import assert from "node:assert/strict";
-import { meaning } from "../../chalicelib/pages/till/rules.js";
+import { meaning, roomOf } from "../../chalicelib/pages/till/rules.js";
 import { Device, fc } from "./device.mjs";
 import { test } from "./runner.mjs";
 
@@ -445,6 +445,14 @@ test("9. Where the browser may delete, at most 5,000.00 waits, and only sales wi
 
   assert.equal((await device.sell({ minor: 1, isOnline: false })).refused.why, "limit");
   assert.equal((await device.sell({ minor: 900_000 })).state, "waiting");
+});
+
+test("9. The limit is worth the same in each currency that has one, and counts the money of that currency", () => {
+  const yen = { minor: 30_000, draft: { currency: "JPY" } };
+
+  assert.equal(roomOf([yen], { currency: "JPY", digits: 0 }), 10_000);
+  assert.equal(roomOf([yen], { currency: "IDR", digits: 2 }), 450_000_000);
+  assert.equal(roomOf([yen], { currency: "BTN", digits: 2 }), Infinity);
 });
 
 test("9. A parked sale counts against the limit too", async () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";
-import { OWNERS_TILL, PAYMENT, TILL, aSale, aShop, aTill, kindOf, listed } from "./pages.mjs";
+import { LIST, OWNERS_TILL, PAYMENT, TILL, aSale, aShop, aTill, kindOf, listed } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 // The calls of each module. A new one needs its line in SENT or READ.
@@ -273,6 +273,45 @@ test("A signature is sent with the request of its sale", async () => {
     Files: [{ FileType: "SIGNATURE", FileCode: "picture" }],
   });
   assert.ok(!("owesSignature" in (await tab.store.sale(sale.id))));
+});
+
+test("A typed amount is sent with the tax of typed amounts, and in cash it is rounded", async () => {
+  const version = { merchant: 7, version: 4, items: LIST.Items }; // as a former page kept it: the tax comes all the same
+  const tab = await aTill({
+    answers: {
+      "merchant/pricelist": ({ path }) => ({ PriceList: path.includes("?") ? null : { ...LIST, TypedTaxCode: "VAT" } }),
+    },
+    facts: { prices: version },
+  });
+  const sold = async (tender, ...before) => {
+    for (const press of before) await press();
+    for (const key of ["1", "2", "3", "4"]) await tab.press(key);
+    await tab.press(tender, "Take payment");
+    await tab.pass(1);
+    await tab.press("New sale");
+    return tab.sent.findLast((one) => one.path === "payment/submit").body;
+  };
+  tab.go("#/amount");
+  await tab.settle();
+  const cash = await sold("Cash");
+  const prepaid = await sold("Prepaid");
+  const tea = async () => {
+    tab.go("#/items");
+    await tab.settle();
+    tab.click(tab.all(".item")[0]);
+    tab.go("#/amount");
+    await tab.settle();
+  };
+  const both = await sold("Prepaid", tea);
+
+  const of = ({ BasicTran, TaxesModel }) => [BasicTran.Amount, TaxesModel];
+  assert.deepEqual(of(cash), ["12.30", { Taxes: ["VAT"] }]);
+  assert.deepEqual(of(prepaid), ["12.34", { Taxes: ["VAT"] }]);
+  assert.deepEqual(of(both), ["37.34", undefined]);
+  assert.deepEqual(
+    both.BasicTran.AuxDataInput.AuxData.Purchases.map((one) => one.TaxCode),
+    [undefined, ["VAT"]],
+  );
 });
 
 test("A further page of the sales has no sale twice that another device's sale moved", async () => {

@@ -6,6 +6,7 @@ import {
   CLOSED,
   DRAWER,
   ITEM,
+  OWNER,
   OWNERS_TILL,
   PAYMENT,
   SUPPORT,
@@ -487,7 +488,7 @@ const PRICES = {
     PriceList: { Version: 4, Items: [ITEM, ...ROASTS], Taxes: [{ Code: "VAT", Name: "VAT", Rate: "15" }] },
   },
 };
-const atPrices = (answers) => aShop({ hash: "#/price-list", answers: { ...PRICES, ...answers } });
+const atPrices = (answers, me) => aShop({ me, hash: "#/price-list", answers: { ...PRICES, ...answers } });
 
 test("A search finds items by what they have, and keeps the one that is being changed", async () => {
   const tab = await atPrices();
@@ -521,6 +522,23 @@ test("What is typed into a price list is stored as numbers and nothing, or not s
     if (sent) assert.deepEqual([sent.Version, "key" in sent.Items[0], tab.text.includes("Saved.")], [4, false, true]);
     else assert.ok(tab.all("[aria-invalid]").length === 1);
   }
+});
+
+test("A price has the decimals that the service gives the merchant's currency, whatever a browser or a terminal has", async () => {
+  const IRAQ = { CurrencyID: "IQD", CurrencyDigits: 3 };
+  const tab = await atPrices(
+    {
+      "user/me": ({ path }) => ({
+        Data: { ...OWNER, Today: "2026-11-23", ...(path.endsWith("?AccountID=1") ? IRAQ : { CurrencyDigits: 0 }) },
+      }),
+    },
+    { ...OWNER, ...IRAQ },
+  );
+  await tab.press("Change Tea");
+  await tab.fill({ "price-Price": "26.250" });
+  await tab.press("Save");
+
+  assert.equal(sentOf(tab, "merchant/pricelist/update")[0].Items[0].Price, "26.250");
 });
 
 test("A change that is taken back leaves no draft on the device, and a new item has the usual tax", async () => {

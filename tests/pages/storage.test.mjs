@@ -31,6 +31,7 @@ test("Only these modules use a storage of the browser", () => {
     "kit/giving_back.js",
     "kit/language.js",
     "kit/session.js",
+    "kit/storage.js",
     "shop/export.js",
     "shop/merchants.js",
     "shop/price_draft.js",
@@ -390,4 +391,39 @@ test("A sale that is answered leaves no address, name or signature of its payer 
     [],
   );
   assert.ok(!JSON.stringify([sale, await tab.store.facts()]).includes("payer@example.com"));
+});
+
+test("A till that is not installed says how much may wait, and offers to install it only when nothing waits", async () => {
+  const sale = aSale({
+    state: "waiting",
+    queued: 1,
+    isShownPaid: true,
+    isOffline: true,
+    request: { BasicTran: { ID: aSale().id } },
+  });
+  for (const [language, more, own, install] of [
+    ["en", "R\u00a04,975.00 more may wait", "a storage of its own", "Install the till"],
+    ["af", "Nog R\u00a04", "sy eie stoor", "Installeer die kassa"],
+  ]) {
+    const tab = await aTill({ sales: [sale], isOnline: false, globals: { navigator: { languages: [language] } } });
+    let prompts = 0;
+    tab.fire(tab.document.root, "beforeinstallprompt", { prompt: () => (prompts += 1) });
+    await tab.pass(1);
+    const shown = tab.document.body.textContent;
+    assert.ok(shown.includes(more) && shown.includes(own), shown);
+    assert.ok(!tab.offered().includes(install));
+    tab.isOffline = false;
+    await tab.pass(10);
+    assert.ok(!tab.text.includes(own));
+    await tab.press(install);
+    assert.deepEqual([prompts, tab.offered().includes(install)], [1, false]);
+  }
+  const storage = { persist: async () => true };
+  const installed = await aTill({
+    sales: [sale],
+    isOnline: false,
+    globals: { isInstalled: true, navigator: { storage } },
+  });
+  await installed.pass(1);
+  assert.ok(!/may wait|of its own/.test(installed.text), installed.text);
 });

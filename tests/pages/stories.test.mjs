@@ -1,5 +1,6 @@
 // Stories of both pages, next to the stored ones in stories.txt: whatever a page sends or stores otherwise than before is a
 // difference, and so is another focus or address. After a wanted change run NEW_STORIES=1 .venv/bin/pytest tests/pages -k stories, and read the differences.
+import { Locks } from "./browser.mjs";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { ErrorCode } from "../../chalicelib/pages/kit/error_codes.js";
@@ -1617,18 +1618,11 @@ for (const [name, globals] of Object.entries({
     1,
   );
 }
-let next;
-const locks = {
-  request: async (_, options, act = options) =>
-    options.ifAvailable
-      ? act(null)
-      : new Promise((come) => {
-          next = () => come(act({}));
-        }),
-};
-story("The till in a second tab, until the first one is closed", till({ globals: { navigator: { locks } } }), [
+const locks = new Locks();
+locks.held = { clientId: "the first tab" };
+story("The till in a second tab, until the first one is closed", till({ locks }), [
   "closes the first tab",
-  () => next(),
+  () => locks.lose(),
 ]);
 story(
   "A sale that was refused, and was stored late",

@@ -10,6 +10,8 @@ export const en = {
   done: "Done",
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
+    blocked:
+      "This browser blocks cookies and stored data, so the page cannot work. Allow both for this address in its settings, then open the page again.",
     field: "This cannot be used here.",
     checks: {
       1: "This is needed.",

@@ -3,10 +3,11 @@
 import { af } from "./af.js";
 import { en } from "./en.js";
 import { KIND_NAMES } from "./kinds.js";
+import { canStore } from "./storage.js";
 
 const PLACE = "payments.language";
 export const LANGUAGES = { en, af };
-const wanted = [localStorage.getItem(PLACE), ...navigator.languages.map((tag) => tag.slice(0, 2))];
+const wanted = [canStore && localStorage.getItem(PLACE), ...navigator.languages.map((tag) => tag.slice(0, 2))];
 export const language = wanted.find((code) => Object.hasOwn(LANGUAGES, code)) ?? "en";
 // For dates: the person's own form of the language, such as en-ZA.
 export const locale = navigator.languages.find((tag) => tag.slice(0, 2) === language) ?? language;

@@ -4,6 +4,10 @@ import { format, isNegative } from "./money.js";
 import { settle } from "./route.js";
 import { html, useLayoutEffect } from "./view.js";
 
+// A page that cannot work says why.
+export const Notice = ({ words }) =>
+  html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
+
 export function Money({ amount, currency, testid }) {
   const minus = isNegative(amount) ? " minus" : "";
   return html`<span class=${`money${minus}`} data-amount=${String(amount)} data-testid=${testid}>${format(amount, currency)}</span>`;

@@ -1,10 +1,11 @@
 // The signed-in person. sessionStorage keeps the session for this tab only: a reload continues it, closing the tab ends
 // it.
 import { addDays, dayInZone, daysBetween, inZone } from "./dates.js";
+import { canStore } from "./storage.js";
 import { useLayoutEffect, useState } from "./view.js";
 
 const PLACE = "payments.session";
-const read = () => JSON.parse(sessionStorage.getItem(PLACE) ?? "null");
+const read = () => canStore && JSON.parse(sessionStorage.getItem(PLACE));
 
 let current = read();
 const listeners = new Set();

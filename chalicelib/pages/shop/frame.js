@@ -9,9 +9,10 @@ import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 // Refresh the person's rights and the day, which may have changed. The view's own requests notice an ended session.
 async function refresh() {
-  const { token } = session();
+  const { token, me: known } = session();
   const { AccountID } = account();
-  const { Data: me } = await callAs(token, AccountID ? `user/me?AccountID=${AccountID}` : "user/me");
+  const of = AccountID ?? (known.ClientID && known.AgentID); // the currency is the merchant's, not that of a terminal
+  const { Data: me } = await callAs(token, of ? `user/me?AccountID=${of}` : "user/me");
   if (session()?.token === token && account().AccountID === AccountID) change({ me, askedAt: Date.now() });
 }
 

@@ -3,10 +3,12 @@ import { ChooseMerchant } from "./choose_merchant.js";
 import { DayReport } from "./day_report.js";
 import { Days } from "./days.js";
 import { Frame } from "./frame.js";
+import { Notice } from "../kit/parts.js";
 import { Payment } from "./payment.js";
 import { Payments } from "./payments.js";
 import { PriceList } from "./price_list.js";
 import { isManager } from "../kit/session.js";
+import { canStore } from "../kit/storage.js";
 import { Tills } from "./tills.js";
 import { texts } from "./texts.js";
 import { Today } from "./today.js";
@@ -26,4 +28,7 @@ const views = {
   merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
 };
 
-render(html`<${Frame} views=${views} />`, document.getElementById("app"));
+render(
+  canStore ? html`<${Frame} views=${views} />` : html`<${Notice} words=${texts.errors.blocked} />`,
+  document.getElementById("app"),
+);

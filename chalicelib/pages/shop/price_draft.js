@@ -4,7 +4,6 @@ import { Refusal, call } from "../kit/api.js";
 import { typedAmount } from "../kit/money.js";
 import { isManager, merchant, session } from "../kit/session.js";
 import { countOf, difference, FIELDS, TAX_FIELDS } from "./price_changes.js";
-import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
 
 const FORMAT = 3; // the code of a finding
@@ -54,10 +53,8 @@ export function keep(at, draft) {
 
 const unkeyed = ({ key, ...one }) => one;
 
-// The decimals of the merchant's currency.
-export const digits = () =>
-  new Intl.NumberFormat(language, { style: "currency", currency: merchant().CurrencyID ?? "ZAR" }).resolvedOptions()
-    .maximumFractionDigits;
+// The decimals of the merchant's currency. A browser has others for some currencies.
+export const digits = () => session().me.CurrencyDigits;
 
 // An entry as the service takes it: a number as a decimal text, an empty text as null.
 function sent({ key, ...one }) {

@@ -39,11 +39,9 @@ function discountOf(full, off) {
 
 const netOf = (line) => fullOf(line) - discountOf(fullOf(line), line.off);
 
-// The lines with the typed amount, which has a title among goods.
-const allLines = ({ lines, figures }, title) =>
-  Number(figures)
-    ? [...lines, { code: "", title, price: Number(figures), quantity: "1", taxes: [], off: null }]
-    : lines;
+// The lines with the typed amount, which has a title and taxes among goods.
+const allLines = ({ lines, figures }, title, taxes) =>
+  Number(figures) ? [...lines, { code: "", title, price: Number(figures), quantity: "1", taxes, off: null }] : lines;
 
 export const goodsOf = (basket) => allLines(basket).reduce((sum, line) => sum + netOf(line), 0);
 export function sumOf(basket) {
@@ -54,12 +52,13 @@ export function sumOf(basket) {
 const coinOf = (currency, country) =>
   currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : (COINS[currency] ?? 1);
 
-// The amount to pay. In cash the sum of goods is rounded to the smallest coin in use. A typed amount without goods is not.
+// The amount to pay. In cash the sum is rounded to the smallest coin in use.
 export function dueOf(basket, { tender, currency, country }) {
   const sum = sumOf(basket);
-  if (tender !== "cash" || !basket.lines.length || !sum) return sum;
+  if (tender !== "cash" || !sum) return sum;
   const coin = coinOf(currency, country);
-  return Math.max(coin, Math.floor(sum / coin + 0.5) * coin);
+  const rounded = Math.max(coin, Math.floor(sum / coin + 0.5) * coin);
+  return rounded > MAX_SUM ? rounded - coin : rounded;
 }
 
 // Parts of `whole` in the proportion of `amounts`, by largest remainder; of equal ones the earlier gets the unit.
@@ -82,12 +81,13 @@ const cut = (text) => [...text].slice(0, MAX_TITLE).join("");
 const aDiscount = (title, minor, taxes) => ({ title: cut(title), price: -minor, quantity: "1", taxes, minor: -minor });
 
 // The lines as they are sold and printed: {title, price, quantity, taxes, minor}. A discount is a line of its own with
-// the taxes of its goods; that on all has one for each set of taxes. `words` is {amount, discount, discountOn(title)}.
-export function soldLines(basket, words) {
+// the taxes of its goods; that on all has one for each set of taxes. `words` is {amount, discount, discountOn(title)},
+// `typedTaxes` the taxes of the typed amount.
+export function soldLines(basket, words, typedTaxes = []) {
   if (!basket.lines.length) return [];
   const sold = [];
   const byTaxes = new Map();
-  for (const line of allLines(basket, words.amount)) {
+  for (const line of allLines(basket, words.amount, typedTaxes)) {
     const full = fullOf(line);
     const off = discountOf(full, line.off);
     const title = cut(line.unit ? `${line.title} (${line.unit})` : line.title);
@@ -108,7 +108,8 @@ export function soldLines(basket, words) {
 const NO_WORDS = { amount: "", discount: "", discountOn: () => "" };
 
 // Whether the service takes a sale of this basket, as far as the number of its lines and its sum go.
-export const fits = (basket) => goodsOf(basket) <= MAX_SUM && soldLines(basket, NO_WORDS).length <= MAX_LINES;
+export const fits = (basket, typedTaxes) =>
+  goodsOf(basket) <= MAX_SUM && soldLines(basket, NO_WORDS, typedTaxes).length <= MAX_LINES;
 
 // The basket with one more of an item. An item that is there at the same price gets one more.
 export function withItem(basket, line) {

@@ -5,17 +5,14 @@ import { expired } from "../kit/api.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { Means } from "./rules.js";
+import { Means, decimal, roomOf } from "./rules.js";
 import { amountOf } from "./receipt.js";
 import { MyDay } from "./my_day.js";
 import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
 import { Sell } from "./sell.js";
 import { texts } from "./texts.js";
-import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
-
-export const Notice = ({ words }) =>
-  html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
+import { clear, currencyOf, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
@@ -147,13 +144,24 @@ const KNOWN = "payments.till.mayLose"; // that the browser may delete sales was 
 function Footer({ state }) {
   const [isKnown, setKnown] = useState(Boolean(localStorage.getItem(KNOWN)));
   const sold = currencyOf(state);
-  const mayLose = !isKnown && !state.isPersistent && state.features?.Offline && sold.currency;
+  const room = roomOf(state.queued, sold);
+  const isLimited = !state.isPersistent && state.features?.Offline && sold.currency && room < Infinity;
+  const left = state.waiting + state.parked;
+  const mayInstall = !state.isInstalled && left === 0;
   const known = () => {
     localStorage.setItem(KNOWN, "1");
     setKnown(true);
   };
   return html`<footer>
-    ${mayLose && html`<p class="hint">${texts.notices.mayLose(limitOf(sold))} <button type="button" class="quiet" onClick=${known}>${texts.understood}</button></p>`}
+    ${!state.isInstalled && left > 0 && html`<p class="hint">${texts.notices.sendFirst(left)}</p>`}
+    ${isLimited && left > 0 && html`<p class="hint">${texts.notices.room(format(decimal(Math.max(room, 0), sold.digits), sold.currency))}</p>`}
+    ${
+      isLimited &&
+      !isKnown &&
+      html`<p class="hint">${texts.notices.mayLose(limitOf(sold))} ${mayInstall && texts.notices.homeScreen}
+      <button type="button" class="quiet" onClick=${known}>${texts.understood}</button></p>`
+    }
+    ${mayInstall && state.installer && html`<p class="hint"><button type="button" onClick=${install}>${texts.install}</button></p>`}
     <${Languages} />
   </footer>`;
 }

@@ -7,12 +7,12 @@ import {
   Means,
   PATIENCE_S,
   TENDERS,
-  isOverLimit,
   maySellOffline,
   meaning,
   pause,
   requestAt,
   requestOf,
+  roomOf,
   settled,
 } from "./rules.js";
 import { isWaiting } from "./store.js";
@@ -40,8 +40,8 @@ export class Queue {
   #problem = null; // the answer that says why nobody may send with this session: {means, code, message, token}
   #failure = null; // of the storage, while it drained
 
-  // `facts()` returns {session, features, offset, isPersistent}: the signed-in agent, its features, the milliseconds that
-  // the service's clock is ahead, and whether the browser promised to delete nothing. `elapsed` is a clock that nobody sets.
+  // `facts()` returns {session, features, offset, isClockKnown, isPersistent}: the signed-in agent, its features, the
+  // milliseconds that the service's clock is ahead, whether they are those of the clock as it is set now, and whether the browser promised to delete nothing. `elapsed` is a clock that nobody sets.
   constructor({
     store,
     send,
@@ -117,7 +117,7 @@ export class Queue {
     }
   }
 
-  async #checkLimit({ minor, digits }) {
+  async #checkLimit(draft) {
     if (this.facts().isPersistent) return;
     let queued;
     try {
@@ -125,7 +125,7 @@ export class Queue {
     } catch {
       throw new Refused("storage");
     }
-    if (isOverLimit(queued, minor, digits)) throw new Refused("limit");
+    if (draft.minor > roomOf(queued, draft)) throw new Refused("limit");
   }
 
   async #sendAtTheTill(sale, mayWait) {
@@ -159,9 +159,10 @@ export class Queue {
 
   // Send a sale and return the meaning of the answer.
   async #ask(sale, seconds) {
-    const { session, offset } = this.facts();
+    const { session, offset, isClockKnown } = this.facts();
     if (session?.agent !== sale.agent) return { means: Means.AGAIN };
-    const verdict = meaning(sale.id, await this.#send(requestAt(sale, this.#now() + offset), session, seconds));
+    const request = requestAt(sale, this.#now() + offset, isClockKnown);
+    const verdict = meaning(sale.id, await this.#send(request, session, seconds));
     const isTold = verdict.means === Means.BLOCKED && this.#atTheTill.has(sale.id); // at the sale in hand
     if (verdict.means !== Means.AGAIN && !isTold) this.note(verdict, session);
     return verdict;

@@ -5,7 +5,7 @@ import { format } from "../kit/money.js";
 import { Failure, Money } from "../kit/parts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, changeOf } from "./receipt.js";
-import { MAX_QUEUED, Means, decimal, shownState } from "./rules.js";
+import { Means, decimal, roomOf, shownState } from "./rules.js";
 import { nextSale, payAnotherWay, sign, takeWithoutReceipt, tookNothing } from "./sale.js";
 import { Signature } from "./signature.js";
 import { isWaiting } from "./store.js";
@@ -13,7 +13,7 @@ import { texts } from "./texts.js";
 import { saleOf } from "./till.js";
 
 // The money that may wait, where the browser may delete the sales.
-export const limitOf = ({ currency, digits }) => format(decimal(MAX_QUEUED * 10 ** digits, digits), currency);
+export const limitOf = ({ currency, digits }) => format(decimal(roomOf([], { currency, digits }), digits), currency);
 
 // Why a sale was refused, in words.
 export function reasonOf({ why, code, message, findings = [] }, draft) {

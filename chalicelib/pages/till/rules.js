@@ -4,8 +4,18 @@ import { KINDS } from "../kit/kinds.js";
 
 export const TENDERS = Object.fromEntries(Object.entries(KINDS).filter(([, kind]) => kind.isTender));
 
-// Where the browser may delete the stored sales, so much money may wait for the service, in units of the currency.
-export const MAX_QUEUED = 5000;
+// Where the browser may delete the stored sales, so much money may wait for the service, in units of the currency: about 300
+// US dollars. Another currency has no limit.
+// biome-ignore format: a table
+export const MAX_QUEUED = {
+  AED: 1100, AOA: 275_000, ARS: 400_000, AUD: 450, BDT: 35_000, BHD: 110, BRL: 1600, BWP: 4000, CAD: 400, CHF: 250, CLP: 280_000,
+  CNY: 2100, COP: 1_200_000, CZK: 6500, DKK: 2000, EGP: 15_000, ETB: 45_000, EUR: 300, GBP: 250, GEL: 800, GHS: 4000, HKD: 2300,
+  HUF: 105_000, IDR: 4_500_000, ILS: 1100, INR: 25_000, IQD: 400_000, ISK: 40_000, JOD: 210, JPY: 40_000, KES: 40_000, KRW: 400_000,
+  KWD: 90, KZT: 150_000, LKR: 90_000, LSL: 5000, MAD: 3000, MUR: 14_000, MWK: 500_000, MXN: 5500, MYR: 1300, MZN: 20_000, NAD: 5000,
+  NGN: 450_000, NOK: 3000, NZD: 500, OMR: 115, PEN: 1100, PHP: 17_000, PKR: 85_000, PLN: 1100, QAR: 1100, RON: 1300, RWF: 400_000,
+  SAR: 1100, SEK: 3000, SGD: 400, SLE: 7000, SZL: 5000, THB: 10_000, TRY: 12_000, TWD: 9500, TZS: 750_000, UAH: 12_000, UGX: 1_100_000,
+  USD: 300, UYU: 12_000, VND: 7_500_000, XAF: 175_000, XOF: 175_000, ZAR: 5000, ZMW: 7500,
+};
 export const KEPT_DAYS = 31; // a sale after its answer
 export const PATIENCE_S = { offline: 8, online: 40 }; // for the answer while the customer waits: a sale that may wait is stored sooner
 
@@ -141,9 +151,11 @@ export function minorOf(text, digits) {
   return /^\d+$/.test(figures) && fraction.length <= digits && figures.length <= MAX_FIGURES ? Number(figures) : null;
 }
 
-// The money that waits for the service may not exceed this, unless the browser promised to delete nothing.
-export const isOverLimit = (queued, minor, digits) =>
-  queued.reduce((total, one) => total + one.minor, minor) > MAX_QUEUED * 10 ** digits;
+// The money that may wait besides these sales, in minor units; below zero when they are too many, Infinity without a limit.
+export const roomOf = (queued, { currency, digits }) =>
+  queued
+    .filter((one) => one.draft.currency === currency)
+    .reduce((room, one) => room - one.minor, (MAX_QUEUED[currency] ?? Infinity) * 10 ** digits);
 
 // An instant in milliseconds as the local time of a zone in hours, as the interface takes it.
 const local = (instant, gmt) => new Date(instant + gmt * 3_600_000).toISOString().slice(0, 23);
@@ -174,6 +186,7 @@ export function requestOf(sale) {
   if (draft.lines?.length)
     basic.AuxDataInput = { AuxData: { Purchases: draft.lines.map((line) => purchaseOf(line, draft.digits)) } };
   const request = { BasicTran: basic };
+  if (draft.taxes?.length) request.TaxesModel = { Taxes: draft.taxes };
   if (draft.lang) request.Lang = draft.lang;
   if (draft.signature) request.Files = [{ FileType: "SIGNATURE", FileCode: draft.signature }];
   if (draft.receipt) request.Receipt = draft.receipt;
@@ -183,13 +196,13 @@ export function requestOf(sale) {
 }
 
 // The request at an instant: an offline sale says when it was paid. The service's clock counts: the time is the device's
-// with the offset of that moment, and never after the service's present time. A time or an address that the service
-// cannot take is left out: it does not compare them.
-export function requestAt(sale, now) {
+// with the offset of that moment, and never after the service's present time where that is known. A time or an address
+// that the service cannot take is left out: it does not compare them.
+export function requestAt(sale, now, isNowKnown) {
   const { Receipt, ...bare } = sale.request;
   const request = sale.hasNoReceipt ? bare : sale.request;
   if (!sale.isOffline || sale.hasNoTime) return request;
-  const paid = Math.min(sale.takenAt, now);
+  const paid = isNowKnown ? Math.min(sale.takenAt, now) : sale.takenAt;
   if (now - paid > MAX_AGE_MS) return request;
   const offline = { ...request.BasicTran.OfflineTran, Paid: local(paid, sale.gmt) };
   return { ...request, GMT: sale.gmt, BasicTran: { ...request.BasicTran, OfflineTran: offline } };

@@ -7,7 +7,18 @@ import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
-import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, serviceNow, till } from "./till.js";
+import {
+  ask,
+  change as changeSale,
+  keepBasket,
+  listeners,
+  mayAct,
+  queue,
+  saleOf,
+  serviceNow,
+  till,
+  typedTaxes,
+} from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
@@ -109,7 +120,7 @@ export function press(key) {
 
 // Change the basket, unless it would be more than the service takes. Return whether it was done.
 function changeBasket({ lines, off, figures }) {
-  const isPossible = fits({ lines, off, figures });
+  const isPossible = fits({ lines, off, figures }, typedTaxes());
   if (isPossible) change({ lines, off, figures });
   return isPossible;
 }
@@ -129,7 +140,8 @@ export async function take(paid) {
   const basket = basketOf(made);
   const { receiptTo, customer, ...stored } = basket; // nothing of the payer stays on the device
   const key = crypto.randomUUID(); // of this attempt
-  const draft = { ...paid, key, lang: language, lines: soldLines(made, WORDS), basket: stored };
+  const [lines, taxes] = [soldLines(made, WORDS, typedTaxes()), made.lines.length ? [] : typedTaxes()];
+  const draft = { ...paid, key, lang: language, lines, taxes, basket: stored };
   set({ key });
   isBusy = true;
   set({ result: { state: "busy", minor: paid.minor } });

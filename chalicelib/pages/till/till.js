@@ -17,7 +17,9 @@ const MIN_OFFSET_MS = 1_500; // the header Date has whole seconds
 
 const store = new Store();
 export const listeners = new Set();
-let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, isPersistent: true, revision: 0 };
+let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, queued: [], isPersistent: true, revision: 0 };
+
+let isHeld = true; // the lock: without it the page sells, sends and stores nothing
 
 export const till = () => state;
 export const serviceNow = () => Date.now() + (state.offset ?? 0); // by the service's clock
@@ -42,9 +44,10 @@ export const queue = new Queue({
   send: (request, session, seconds) =>
     asked("POST", "payment/submit", { body: request, token: session.token, seconds }),
   facts: () => ({
-    session: state.session,
+    session: isHeld ? state.session : undefined,
     features: state.features,
     offset: state.offset,
+    isClockKnown: Math.abs(setting() - answeredBy) < MIN_OFFSET_MS,
     isPersistent: state.isPersistent,
   }),
   onChange: () => countSoon(),
@@ -67,7 +70,12 @@ async function asked(method, path, options) {
   return answer;
 }
 
+// How the device's clock is set: it changes when somebody sets the clock, and where sleep stops the other one.
+const setting = () => Date.now() - performance.now();
+let answeredBy; // the setting at the last answer of this page
+
 function noteClock(date) {
+  answeredBy = setting();
   const offset = date - Date.now();
   if (Math.abs(offset - state.offset) < MIN_OFFSET_MS) return;
   set({ offset });
@@ -90,7 +98,7 @@ const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted. It has no answer after the agent has left.
 async function call(method, path, body, session = state.session) {
-  const isHere = () => session && state.session?.agent === session.agent;
+  const isHere = () => isHeld && session && state.session?.agent === session.agent;
   if (!isHere()) return {};
   const answer = await asked(method, path, { body, token: session.token });
   const verdict = meaning("", answer);
@@ -118,6 +126,7 @@ async function count() {
     if (at !== countedAt) return; // a later one knows more
     isCounted = true;
     set({
+      queued: sales,
       waiting: sales.filter(isWaiting).length,
       parked: sales.filter((one) => one.state === State.PARKED).length,
       problem: queue.problem,
@@ -141,6 +150,11 @@ export async function start() {
   for (const event of ["online", "focus", "pageshow"]) addEventListener(event, look);
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && look());
   addEventListener("offline", () => set({ isOnline: false }));
+  addEventListener("beforeinstallprompt", (event) => {
+    event.preventDefault(); // the page offers it
+    set({ installer: event });
+  });
+  addEventListener("appinstalled", askForStorage);
   setInterval(tick, TICK_MS);
   askForStorage();
   look();
@@ -159,7 +173,14 @@ function use(session) {
 async function askForStorage() {
   const isInstalled = matchMedia("(display-mode: standalone)").matches || navigator.standalone === true;
   const isGranted = (await navigator.storage?.persist?.().catch(() => false)) ?? false;
-  set({ isPersistent: isInstalled && isGranted });
+  set({ isInstalled, isPersistent: isInstalled && isGranted });
+}
+
+// Let the browser ask whether it may install the page.
+export function install() {
+  const { installer } = state;
+  set({ installer: undefined }); // each works once
+  installer.prompt();
 }
 
 let [lastAsked, answeredAt, probing] = [0, -Infinity, null];
@@ -235,14 +256,21 @@ async function readAccount(session) {
   await store.remember({ account }).catch(broke);
 }
 
-// The items of the merchant's price list, which the device keeps for times without connection.
+// The items of the merchant's price list, which the device keeps for times without connection, and the tax of typed amounts.
 async function readPrices(merchant, session) {
-  const known = state.prices?.merchant === merchant ? `?Version=${state.prices.version}` : "";
+  const isKnown = state.prices?.merchant === merchant && state.prices.typedTax !== undefined;
+  const known = isKnown ? `?Version=${state.prices.version}` : "";
   const list = (await ask("GET", `merchant/${merchant}/pricelist${known}`, undefined, session))?.PriceList;
   if (!list) return; // no news
-  const prices = { merchant, version: list.Version, items: list.Items };
+  const prices = { merchant, version: list.Version, items: list.Items, typedTax: list.TypedTaxCode ?? null };
   set({ prices });
   await store.remember({ prices }).catch(broke);
+}
+
+// The taxes of amounts that are typed.
+export function typedTaxes() {
+  const { merchant, typedTax } = state.prices ?? {};
+  return typedTax && merchant === state.session?.me.ClientID ? [typedTax] : [];
 }
 
 export const tenders = () => allowed(state.features ?? {}, state.options);
@@ -268,8 +296,14 @@ const replaced = (facts) =>
     throw error;
   });
 
-// Somebody is signed in, and stays.
-export const mayAct = () => Boolean(state.session) && !changing;
+// Somebody is signed in, and stays; and no other tab can sell.
+export const mayAct = () => isHeld && Boolean(state.session) && !changing;
+
+// The page has the lock of the till, or may have lost it.
+export function hold(isOwn) {
+  isHeld = isOwn;
+  if (isHeld) look();
+}
 
 // Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother, mayClear} for another agent
 // while sales of the first one wait. An administrator of the same merchant may export and delete these.
@@ -292,6 +326,7 @@ export async function signIn(email, password) {
 
 // Store a session and use it. Return why not, or undefined.
 async function enter(me, token) {
+  if (!isHeld) return { status: 0 };
   const isAnother = state.session?.agent !== me.AgentID;
   const { isSelling } = queue;
   const others = (await store.queue()).some((sale) => sale.agent !== me.AgentID);
@@ -326,7 +361,7 @@ const drawn = () =>
 export const signOut = () =>
   alone(async () => {
     if (!state.session) return true;
-    if (queue.isSelling || (await store.queue()).length) {
+    if (!isHeld || queue.isSelling || (await store.queue()).length) {
       await count();
       return false;
     }
@@ -343,6 +378,7 @@ export const leftSales = () => store.queue();
 
 // Delete these sales of an agent that has left, and sign that agent out.
 export async function clear(left) {
+  if (!isHeld) return;
   for (const sale of left) await store.remove(sale.id);
   await signOut();
 }
