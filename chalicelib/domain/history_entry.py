@@ -59,6 +59,7 @@ class HistoryEntry:
     taxes: tuple[TaxAmount, ...] = ()
     taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
     discounts_minor: int = 0  # off the lines of a payment
+    left_minor: int = 0  # of the price of a payment's lines, not paid; only counted
     lines: str | None = None  # what was sold or given back: 2 x Coffee 76.00
     received: datetime | None = None  # in the merchant's zone: when an offline sale was recorded, if it was not at `at`
     exact: Mapping[str, str] = field(default_factory=dict)  # exported texts that case-folding changes
@@ -134,6 +135,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         taxes=transaction.tax_amounts,
         taxed_again_minor=transaction.taxed_again_minor or 0,
         discounts_minor=transaction.discounts_minor or 0,
+        left_minor=0 if transaction.is_reversal else transaction.price_minor - transaction.amount_minor,
         lines=_lines(transaction),
         received=transaction.received_at and to_local(transaction.received_at, transaction.gmt),
         exact=_exact(transaction, texts),
@@ -185,7 +187,7 @@ def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
 
 
 # The letter of a number's name. A day or hour follows it, then the key of a tax: n05, g05mzxw6ytb. `GIVEN` is of cash.
-COUNT, MOVED, MONEY, GROSS, TAX, AGAIN, DISCOUNTS, GIVEN = "n", "k", "m", "g", "t", "a", "d", "b"
+COUNT, MOVED, MONEY, GROSS, TAX, AGAIN, DISCOUNTS, GIVEN, LEFT = "n", "k", "m", "g", "t", "a", "d", "b", "l"
 
 Counters = Mapping[str, int]
 
@@ -202,6 +204,7 @@ def added_numbers(when: str, entry: HistoryEntry, *, is_new: bool) -> Counters:
             f"{MONEY}{when}": abs(entry.moved_minor),
             f"{AGAIN}{when}": entry.taxed_again_minor,
             f"{DISCOUNTS}{when}": entry.discounts_minor,
+            f"{LEFT}{when}": entry.left_minor,
         }
         for tax in entry.taxes:
             key = tax_key(tax)

@@ -13,7 +13,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 
 LONGEST_BY_HOUR = 31  # days
 MOST_ROWS = 15_000
-ROW_BYTES, MOST_BYTES = 360, 5_800_000  # a row without its name; all rows: Lambda's limit is 6 MB
+ROW_BYTES, MOST_BYTES = 372, 5_800_000  # a row without its name; all rows: Lambda's limit is 6 MB
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Moved:
     taxes: tuple[TaxAmount, ...] = ()
     taxed_again_minor: int = 0  # counted in the gross amounts of several taxes
     discounts_minor: int = 0
+    left_minor: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Taking:
     payments: int  # those that took money
     amount: Decimal
     discounts: Decimal  # off the lines of the payments
+    left_to_pay: Decimal  # of the price of their lines
     reversals: int  # those that gave money back
     amount_reversed: Decimal
 
@@ -110,7 +112,8 @@ def takings_of(moved: Iterable[Moved]) -> Takings:
 
     Raise PERIOD_TOO_LONG for more than `MOST_ROWS`.
     """
-    counts, money, discounts = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]](), Counter[Row]()
+    counts, money = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]]()
+    discounts, left = Counter[Row](), Counter[Row]()
     gross, tax, untaxed = Counter[TaxRow](), Counter[TaxRow](), Counter[TaxRow]()
     rows: dict[Row, Moved] = {}
     for one in moved:
@@ -121,6 +124,7 @@ def takings_of(moved: Iterable[Moved]) -> Takings:
         counts[row, is_reversal] += one.number
         money[row, is_reversal] += one.amount_minor
         discounts[row] += one.discounts_minor
+        left[row] += one.left_minor
         sign = -1 if is_reversal else 1
         place, untaxed_minor = (*row[:2], one.counter.currency), one.amount_minor + one.taxed_again_minor
         for amount in one.taxes:
@@ -133,7 +137,8 @@ def takings_of(moved: Iterable[Moved]) -> Takings:
             raise too_much()
     gross.update(untaxed)
     taxes = [_tax_taking(row, gross[row], tax[row]) for row in sorted(gross) if gross[row] or tax[row]]
-    return Takings([_taking(rows[row], row, counts, money, discounts[row]) for row in sorted(rows)], taxes)
+    off = {row: (discounts[row], left[row]) for row in rows}
+    return Takings([_taking(rows[row], row, counts, money, off[row]) for row in sorted(rows)], taxes)
 
 
 def _tax_taking(row: TaxRow, gross_minor: int, tax_minor: int) -> TaxTaking:
@@ -162,9 +167,10 @@ def _row_of(moved: Moved) -> Row:
 
 
 def _taking(
-    one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Counter[tuple[Row, bool]], discounts_minor: int
+    one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Counter[tuple[Row, bool]], off: tuple[int, int]
 ) -> Taking:
     digits = one.counter.digits
+    discounts, left_to_pay = (Decimal(minor).scaleb(-digits) for minor in off)
     return Taking(
         day=one.day,
         hour=one.hour,
@@ -174,7 +180,8 @@ def _taking(
         currency=one.counter.currency,
         payments=counts[row, False],
         amount=Decimal(money[row, False]).scaleb(-digits),
-        discounts=Decimal(discounts_minor).scaleb(-digits),
+        discounts=discounts,
+        left_to_pay=left_to_pay,
         reversals=counts[row, True],
         amount_reversed=Decimal(money[row, True]).scaleb(-digits),
     )

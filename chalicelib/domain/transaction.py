@@ -482,6 +482,12 @@ class Transaction:
         return self.amount_minor if self.took_money else -self.amount_minor
 
     @property
+    def price_minor(self) -> int:
+        """Return the price of its lines, which is its amount unless only a part was paid."""
+        is_cash = self.input_type is InputType.CASH
+        return price_of(self.receipt.purchases, self.amount_minor, self.currency, is_cash=is_cash)
+
+    @property
     def remaining_minor(self) -> int:
         """Return the amount that can still be reversed."""
         return self.amount_minor - self.reversals.amount_minor

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
-from chalicelib.domain.kinds import KINDS, InputType, language_of, name_in
+from chalicelib.domain.kinds import KINDS, language_of, name_in
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.taxes import TaxAmount, half_up
-from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, price_of, sums_of
+from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, sums_of
 
 FOLDER = Path(__file__).with_name("languages")
 Words = Mapping[str, str]
@@ -162,7 +162,7 @@ def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | Non
     purchases, amount_minor, currency = transaction.receipt.purchases, transaction.amount_minor, transaction.currency
     lines_minor, _ = sums_of(purchases, currency)
     difference = amount_minor - lines_minor if purchases else 0
-    price_minor = price_of(purchases, amount_minor, currency, is_cash=transaction.input_type is InputType.CASH)
+    price_minor = transaction.price_minor
     is_rounding = price_minor == amount_minor
     got = None if transaction.is_reversal else transaction.amount_cash_got_minor
     taxes = transaction.receipt.taxes or Taxes()

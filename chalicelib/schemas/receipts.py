@@ -1,11 +1,13 @@
 """The receipt of a transaction: its query and its answer, and the request to send it later."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import ClassVar, Self
 
 from pydantic import SkipValidation
 
-from chalicelib.domain.transaction import ReceiptAddresses
+from chalicelib.domain.money import from_minor
+from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import Check, Validation, invalid
 from chalicelib.schemas.base import Answer, Request, Text, View, validated, wire_name
 from chalicelib.schemas.payments import Emails, OneEmail, OnePhone, Phones, Receipt, not_sent
@@ -45,14 +47,38 @@ class ReceiptQuery(Request):
     lang: Text | None = None
 
 
+class ReceiptLineView(View):
+    """A line of a payment or of a return. Amount is its rounded price less its Discount."""
+
+    title: str
+    quantity: Decimal
+    price: Decimal
+    discount: Decimal | None
+    amount: Decimal
+
+
 class ReceiptView(View):
-    """The Receipt object: the subject and both parts of the e-mail, and the SMS."""
+    """The Receipt object: the subject and both parts of the e-mail, the SMS, and the lines with what they cost."""
 
     language: str
     subject: str
     html: str
     text: str
     short_text: str
+    lines: list[ReceiptLineView]
+    lines_total: Decimal | None
+
+    @classmethod
+    def of(cls, transaction: Transaction, **texts: str) -> Self:
+        """Return the view of a transaction that moved money."""
+        purchases, currency = transaction.receipt.purchases, transaction.currency
+        return cls(
+            **texts,
+            lines=[
+                ReceiptLineView.carried(one, amount=from_minor(one.sum_in(currency), currency)) for one in purchases
+            ],
+            lines_total=from_minor(transaction.price_minor, currency) if purchases else None,
+        )
 
 
 class ReceiptAnswer(Answer):

@@ -40,6 +40,7 @@ class TakingView(View):
     payments: int
     amount: Decimal
     discounts: Decimal
+    left_to_pay: Decimal
     reversals: int
     amount_reversed: Decimal
     net: Decimal

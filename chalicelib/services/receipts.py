@@ -41,7 +41,8 @@ def get(transaction_id: str, caller: Caller, now: datetime, lang: str | None = N
         transaction = replace(transaction, receipt=content)
     is_copy = is_old(transaction, now)
     receipt = receipt_of(transaction, is_copy=is_copy)
-    return ReceiptView(
+    return ReceiptView.of(
+        transaction,
         language=receipt.language,
         subject=receipt.subject,
         html=as_html(receipt, signed_url(receipt.logo_key)),

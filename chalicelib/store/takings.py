@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from functools import partial
 
-from chalicelib.domain.history_entry import AGAIN, DISCOUNTS, GROSS, MONEY, MOVED, TAX, Counters
+from chalicelib.domain.history_entry import AGAIN, DISCOUNTS, GROSS, LEFT, MONEY, MOVED, TAX, Counters
 from chalicelib.domain.periods import Period
 from chalicelib.domain.takings import Moved
 from chalicelib.domain.taxes import Tax, TaxAmount
@@ -83,6 +83,7 @@ def _moved(item: Item, time_of: Callable[[int], tuple[date, int | None]]) -> lis
             taxes=tuple(_counted_taxes(numbers, when, taxes)),
             taxed_again_minor=numbers.get(f"{AGAIN}{when}", 0),
             discounts_minor=numbers.get(f"{DISCOUNTS}{when}", 0),
+            left_minor=numbers.get(f"{LEFT}{when}", 0),
         )
         for when in sorted({name[1:3] for name in numbers})
     ]

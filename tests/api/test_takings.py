@@ -71,6 +71,7 @@ def _sums(payments: int, amount: str, reversals: int, back: str) -> dict[str, An
         "Payments": payments,
         "Amount": taken,
         "Discounts": Decimal(0),
+        "LeftToPay": Decimal(0),
         "Reversals": reversals,
         "AmountReversed": given,
         "Net": taken - given,

@@ -15,7 +15,7 @@ from tests.support.cards import STEADY, a_card_body
 from tests.support.cost import store_calls, write_units
 from tests.support.export_files import rows_of
 from tests.support.goods import TAXES, Goods, a_goods_shop, a_line, put_taxes, taxes_of
-from tests.support.http import Reply
+from tests.support.http import Reply, get
 from tests.support.intercepted_calls import broken
 from tests.support.transactions import a_guid
 
@@ -161,6 +161,26 @@ def test_discounts_lower_the_price_and_are_reported(goods: Goods) -> None:
     [row] = goods.takings()["Takings"]
     assert (row["Amount"], row["Discounts"], row["AmountReversed"]) == (60, Decimal("5.90"), Decimal("7.39"))
     assert taxes_of(sold) == {"VAT15": ("60.00", "7.83")}
+
+
+def test_what_is_left_to_pay_is_reported_and_cash_that_is_rounded_is_not_left(goods: Goods) -> None:
+    lines = [{**a_line("2 x Tea 50.00 VAT15"), "Discount": "0.50"}, a_line("1 x Cake 60.03")]
+    basic = {"AuxDataInput": {"AuxData": {"Purchases": lines}}}
+    deposit = goods.sell(Amount="59.50", **basic).body["Transaction"]
+    rounded = goods.sell(Amount="159.50", **basic).body["Transaction"]
+    goods.sell(Amount="7.00")
+    goods.give_back(deposit["ID"], Amount="9.50")
+    receipts = [
+        get(goods.shop.stage, f"/api/v1/payment/receipt/{one['ID']}", goods.shop.owner).body["Receipt"]
+        for one in (deposit, rounded)
+    ]
+
+    [row] = goods.takings()["Takings"]
+    assert (row["Amount"], row["Discounts"], row["LeftToPay"]) == (226, 1, Decimal("100.03"))
+    assert [one["LinesTotal"] for one in receipts] == [Decimal("159.53"), Decimal("159.50")]
+    line = {"Title": "Tea", "Quantity": 2, "Price": 50, "Discount": Decimal("0.50"), "Amount": Decimal("99.50")}
+    cake = {"Title": "Cake", "Quantity": 1, "Price": Decimal("60.03"), "Discount": None, "Amount": Decimal("60.03")}
+    assert [one["Lines"] for one in receipts] == [[line, cake]] * 2
 
 
 def test_returns_by_line_and_by_amount_give_back_every_cent_of_tax(goods: Goods) -> None:

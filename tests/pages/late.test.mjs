@@ -42,6 +42,7 @@ const row = (Day) => ({
   Amount: "1.00",
   AmountReversed: "0.00",
   Discounts: "0.00",
+  LeftToPay: "0.00",
   Net: `${Number(Day.slice(8))}.0${step}`,
 });
 const event = (page) => ({
@@ -76,7 +77,9 @@ const ANSWERS = {
     };
   },
   "payment/ID": ({ path }) => ({ Transactions: [{ ...PAYMENT, ID: idOf(path), Description: about(idOf(path)) }] }),
-  "payment/receipt/ID": ({ path }) => ({ Receipt: { Subject: "Receipt", Html: "<p>", Text: about(idOf(path)) } }),
+  "payment/receipt/ID": ({ path }) => ({
+    Receipt: { Subject: "Receipt", Html: "<p>", Text: about(idOf(path)), Lines: [] },
+  }),
   "merchant/pos/list": ({ path }) => ({
     PosList: [
       { ...OWNERS_TILL, ID: Number(path.split("/")[1]) },

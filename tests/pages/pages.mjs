@@ -220,7 +220,9 @@ export class Shop {
       "payment/AuthAccount": { PaymentOptions: [10, 8, 9, 7, 5].map((Id) => ({ Id })) },
       "payment/GetLinkedCards": { LinkedCards: [] },
       "payment/ID": { Transactions: [PAYMENT] },
-      "payment/receipt/ID": body ? {} : { Receipt: { Subject: "Receipt", Html: "<p>", Text: "Tea" } },
+      "payment/receipt/ID": body
+        ? {}
+        : { Receipt: { Subject: "Receipt", Html: "<p>", Text: "Tea", Lines: [], LinesTotal: null } },
       "payment/reverse": { Transaction: { ...PAYMENT, ID: "R1" } },
       "payment/reversecnp": { Transaction: { ...PAYMENT, ID: "R1" } },
       "merchant/pos/list": { PosList: [OWNERS_TILL, TILL], PosCounters: { PageCount: 1 } },

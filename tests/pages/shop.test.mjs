@@ -41,6 +41,7 @@ const row = (fields) => ({
   Reversals: 0,
   AmountReversed: "0.00",
   Discounts: "0.00",
+  LeftToPay: "0.00",
   Amount: fields.Net,
   ...fields,
 });
@@ -1032,7 +1033,7 @@ test("The day report shows the rest when a part of it fails, and can be asked fo
 
 test("The day report marks kinds that are switched off for their till, and has the discounts of each till", async () => {
   const rows = [
-    row({ Net: "8.00", Discounts: "2.50" }),
+    row({ Net: "8.00", Discounts: "2.50", LeftToPay: "1.00" }),
     row({ Net: "9.00", InputType: 7 }),
     row({ Net: "-4.00", InputType: 8, Payments: 0, Amount: "0.00" }),
     row({ Net: "7.00", InputType: 7, AgentID: 99, AgentName: "Gone" }),
@@ -1047,8 +1048,35 @@ test("The day report marks kinds that are switched off for their till, and has t
     tab.go(hash);
     await tab.settle();
     const names = tab.all(".sum th").map((one) => one.label.replaceAll(/\s+/g, " "));
-    assert.ok(names.includes("Till 1 Discounts R 2.50"), names.join());
+    assert.ok(names.includes("Till 1 Discounts R 2.50 Left to pay R 1.00"), names.join());
     assert.ok(names.includes("Gone"));
+  }
+});
+
+test("A payment shows what was sold, and says when less than its price was paid", async () => {
+  const line = (Title, Quantity, Amount, Discount = null) => ({ Title, Quantity, Price: "1.00", Discount, Amount });
+  const usual = { Subject: "Receipt", Html: "<p>", Text: "Tea" };
+  const goods = [line("Tea", "2", "99.50", "0.50"), line("Cake", "1", "60.03")];
+  for (const [payment, LinesTotal, Lines, words, isLeft] of [
+    [{ Amount: "59.50" }, "159.53", goods, ["2 × Tea Discounts R 0.50", "1 × Cake", "Total"], true],
+    [{ Amount: "159.50" }, "159.50", goods, ["2 × Tea Discounts R 0.50", "1 × Cake", "Total"], false],
+    [{ OperationID: 3, Substate: 502 }, "60.03", goods.slice(1), ["1 × Cake", "Total"], false],
+    [{}, null, [], [], false],
+  ]) {
+    const tab = await aShop({
+      hash: "#/payments/P1",
+      answers: {
+        "payment/ID": { Transactions: [{ ...PAYMENT, ...payment }] },
+        "payment/receipt/ID": { Receipt: { ...usual, Lines, LinesTotal } },
+      },
+    });
+    assert.deepEqual(
+      tab.all(".lines dt").map((one) => one.label.replaceAll(/\s+/g, " ")),
+      words,
+    );
+    assert.equal(tab.text.includes("Only R 59.50 of it was paid: R 100.03 was left to pay"), isLeft);
+    await tab.press("Show the receipt");
+    assert.equal(sentOf(tab, "payment/receipt/ID").length, 1);
   }
 });
 

@@ -163,6 +163,7 @@ const row = (fields) => ({
   Amount: "20.00",
   AmountReversed: "5.00",
   Discounts: "0.00",
+  LeftToPay: "0.00",
   Net: "15.00",
   ...fields,
 });

@@ -305,6 +305,7 @@ def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str) -> None
         most,
         Decimal("12345678901234.56"),
         Decimal("12345678901234.56"),
+        Decimal("12345678901234.56"),
         most,
         Decimal("0.01"),
     )

@@ -14,6 +14,7 @@ export function total(rows, currency) {
     reversed: add("AmountReversed"),
     net: add("Net"),
     discounts: add("Discounts"),
+    leftToPay: add("LeftToPay"),
   };
 }
 

@@ -37,11 +37,14 @@ export function SumTable({ caption, first, rows, foot, empty = texts.nothing }) 
   </table></div>`;
 }
 
-// A row of sums: its name with discounts if there are any, payments, taken, given back, net.
+// A row of sums: its name with discounts and what was left to pay if there are any, payments, taken, given back, net.
 export function SumRow({ name, sums }) {
   const money = (amount) => html`<td class="figure"><${Money} amount=${amount} currency=${sums.currency} /></td>`;
+  const off = (words, amount) =>
+    !isZero(amount) &&
+    html` <small class="off">${words} <${Money} amount=${amount} currency=${sums.currency} /></small>`;
   return html`<tr class="sum">
-    <th scope="row">${name}${!isZero(sums.discounts) && html` <small class="off">${texts.discounts} <${Money} amount=${sums.discounts} currency=${sums.currency} /></small>`}</th>
+    <th scope="row">${name}${off(texts.discounts, sums.discounts)}${off(texts.leftToPay, sums.leftToPay)}</th>
     <td class="figure" data-unit=${texts.unit(sums.payments)}>${formatCount(sums.payments)}</td>
     ${money(sums.amount)}
     <td class=${`figure${sums.reversals ? "" : " none"}`} data-unit=${texts.returned(formatCount(sums.reversals), sums.reversals)}>${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${formatCount(sums.reversals)})</small>` : "–"}</td>
