@@ -839,6 +839,36 @@ for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
   });
 }
 
+test("A new password and the end of all sessions offer a new key in the same step, and say what a key can do", async () => {
+  for (const [dialog, act, fields] of [
+    ["New password", submit, { Password: "12345678" }],
+    ["Devices", (tab) => tab.click(tab.button("Sign out everywhere")), { EndSessions: true }],
+  ]) {
+    for (const [id, isOwn] of [
+      [3, false],
+      [1, true],
+    ]) {
+      const tab = await aShop({ hash: "#/tills" });
+      tab.click(tab.all(`[data-id="${id}"] button`).find((one) => one.label === dialog));
+      await tab.settle();
+      assert.match(tab.all("dialog")[0].textContent, /without the password.*take payments as/);
+      if (fields.Password) await tab.fill({ password: fields.Password });
+      const box = tab.document.getElementById("other-key");
+      box.checked = true;
+      tab.fire(box, "change");
+      await tab.settle();
+      act(tab);
+      await tab.settle();
+      const [{ SecretKey, ...sent }] = sentOf(tab, "merchant/pos/ID/update");
+      assert.deepEqual(sent, fields);
+      assert.equal(tab.all("code")[0].textContent, SecretKey);
+      await tab.press("Done");
+      assert.equal(tab.all("dialog").length, 0);
+      assert.equal(tab.text.includes("Sign in"), isOwn && dialog === "Devices");
+    }
+  }
+});
+
 const BEN = { Name: "Ben", Email: " ben@example.com ", Phone: "082 987 6543", Password: " 12345678", TID: "new" };
 
 test("A new terminal stands where the newest one stands, and is made once although its till is refused", async () => {

@@ -1,6 +1,7 @@
 // What stays in the storages of a device: after a sign-out, and when somebody else signs in.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
+import { Store } from "../../chalicelib/pages/till/store.js";
 import { CASHIER, OWNER, SUPPORT, Shop, aSale, aShop, aTill } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
@@ -10,6 +11,7 @@ const KEPT = {
   "payments.language": "the language of the device",
   "payments.till.refused": "IDs of sales that took no money",
   "payments.till.mayLose": "that a notice was read",
+  "payments.till.unsent": "the numbers of sales that wait",
   "accounts.7.hledger": "a bookkeeper's names, of a merchant",
   "merchants.90": "the merchants that a system user showed",
   "prices.1.7": "a draft of a person and a merchant",
@@ -426,4 +428,50 @@ test("A till that is not installed says how much may wait, and offers to install
   });
   await installed.pass(1);
   assert.ok(!/may wait|of its own/.test(installed.text), installed.text);
+});
+
+test("Sales that were shown as paid and are gone with the browser's data are told by their numbers", async () => {
+  for (const isReloaded of [false, true]) {
+    const sales = [
+      aSale({ state: "waiting", queued: 1, isShownPaid: true, isOffline: true, request: { BasicTran: {} } }),
+      aSale({ id: "B", number: "TEST2-000002", counter: 2, state: "unknown", queued: 2, request: { BasicTran: {} } }),
+    ];
+    const tab = await aTill({ sales, isOnline: false });
+    await tab.pass(1);
+    assert.ok(!tab.text.includes("was cleared"));
+    for (const { id } of sales) await new Store(tab.indexedDB).remove(id);
+    if (isReloaded) tab.open();
+    await tab.pass(5);
+    assert.ok(tab.text.includes("gone before the service had them: TEST2-000001."), tab.text);
+    await tab.press("I noted the numbers");
+    await tab.pass(1);
+    tab.open();
+    await tab.pass(1);
+    assert.ok(!tab.text.includes("was cleared"));
+  }
+});
+
+test("Sales that were sent, refused or deleted by an administrator are not told as gone", async () => {
+  const paid = aSale({
+    state: "waiting",
+    queued: 1,
+    isShownPaid: true,
+    isOffline: true,
+    request: { BasicTran: { ID: aSale().id } },
+  });
+  const tab = await aTill({ sales: [paid], isOnline: false });
+  await tab.pass(1);
+  tab.isOffline = false;
+  await tab.pass(20);
+  tab.open();
+  await tab.pass(1);
+  assert.equal((await tab.store.sale(paid.id)).state, "paid");
+  assert.ok(!tab.text.includes("was cleared"));
+
+  const parked = await aTill({ sales: [{ ...paid, state: "parked", reason: { code: 202 } }] });
+  await parked.pass(1);
+  const till = parked.load("till/till.js");
+  till.clear(await till.leftSales());
+  await parked.pass(5);
+  assert.deepEqual([await parked.store.queue(), parked.text.includes("was cleared")], [[], false]);
 });

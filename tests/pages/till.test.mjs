@@ -185,7 +185,9 @@ async function checkHealed(phone) {
   const {
     session: { me },
     prices,
+    lost,
   } = phone.life.till.till();
+  assert.deepEqual(lost, [], "no sale is told as gone");
   assert.deepEqual(
     [prices.merchant, prices.items],
     [me.ClientID, [{ Code: `of ${me.ClientID}` }]],

@@ -255,6 +255,9 @@ export const af = {
       `“Meld oral af” beëindig elke sessie van ${name}: elke toestel kort weer die wagwoord. Is 'n foon weg? Stel dan ook 'n nuwe wagwoord. Verkope wat dit nog nie gestuur het nie, is net daarop.`,
     newKey: "Nuwe geheime sleutel",
     newKeyWords: (name) => `${name} kry 'n nuwe geheime sleutel. Die huidige sleutel hou dadelik op werk.`,
+    otherKey: "Maak ook 'n nuwe geheime sleutel",
+    keyCan: (name) =>
+      `Die geheime sleutel werk sonder die wagwoord, op enige toestel: wie dit het, kan betalings as ${name} neem, en alles doen wat ${name} mag. 'n Program wat die huidige sleutel gebruik, staan stil totdat dit die nuwe een het.`,
     makeKey: "Maak 'n nuwe sleutel",
     keyOnce: (name) =>
       `Die geheime sleutel van ${name}. Dit word net hierdie een keer gewys: sit dit nou in die kassa.`,

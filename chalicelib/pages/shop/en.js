@@ -253,6 +253,9 @@ export const en = {
       `“Sign out everywhere” ends every session of ${name}: each device needs the password again. Is a telephone lost? Then also set a new password. Sales that it has not sent yet are only on it.`,
     newKey: "New secret key",
     newKeyWords: (name) => `${name} gets a new secret key. Its present key stops working at once.`,
+    otherKey: "Also make a new secret key",
+    keyCan: (name) =>
+      `The secret key works without the password, on any device: whoever has it can take payments as ${name}, and do all that ${name} may. A program that uses the present key stops until it has the new one.`,
     makeKey: "Make a new key",
     keyOnce: (name) => `The secret key of ${name}. It is shown only this once: put it into the till now.`,
     create: "New till",

@@ -33,6 +33,19 @@ export function Key({ shown, onClose }) {
   <//>`;
 }
 
+// A new key beside another change, if it is wanted: {offer, fields, made, show}. `made` is the key, once it is stored.
+function useOtherKey(shown) {
+  const [isWanted, want] = useState(false);
+  const [made, setMade] = useState(null);
+  const fields = () => (isWanted ? { SecretKey: randomText(KEY_BYTES) } : {});
+  const offer = html`<label class="check" for="other-key"><input id="other-key" type="checkbox" checked=${isWanted}
+      aria-describedby="other-key-hint" onChange=${(event) => want(event.target.checked)} /> ${texts.tills.otherKey}</label>
+    <p id="other-key-hint"><small>${texts.tills.keyCan(shown.Name)}</small></p>`;
+  const show = (onClose) =>
+    html`<${ShownOnce} words=${texts.tills.keyOnce(shown.Name)} secret=${made} onClose=${onClose} />`;
+  return { offer, fields, made, setMade, show };
+}
+
 // Names that tell the devices apart: those that are called alike are counted, the oldest first.
 function namesOf(sessions) {
   const called = (one) => one.Device ?? texts.tills.unknownDevice;
@@ -65,10 +78,13 @@ export function Devices({ shown, onClose }) {
   const called = useRef(null); // the names stay while the dialog is open
   const [gone, setGone] = useState("");
   const state = useLoaded(async () => (await till(shown.ID)).Sessions, String(shown.ID));
+  const key = useOtherKey(shown);
+  const leave = () => (isOneself(shown) ? signOut() : onClose());
   const { act, isBusy, error } = useAct(async () => {
-    await update(shown.ID, { EndSessions: true });
-    if (isOneself(shown)) signOut();
-    else onClose();
+    const made = key.fields();
+    await update(shown.ID, { EndSessions: true, ...made });
+    if (made.SecretKey) key.setMade(made.SecretKey);
+    else leave();
   });
   useLayoutEffect(() => {
     if (gone) said.current.focus();
@@ -85,13 +101,15 @@ export function Devices({ shown, onClose }) {
       (one) => html`<${Device} key=${one.ID} shown=${one} name=${nameOf(one)} onSignOut=${end(one, nameOf(one))} />`,
     );
   };
-  return html`<${Dialog} title=${names.devices} onClose=${onClose}>
+  if (key.made) return html`<${Dialog} title=${texts.tills.newKey} onClose=${leave}>${key.show(leave)}<//>`;
+  return html`<${Dialog} title=${names.devices} onClose=${onClose} mayClose=${() => !isBusy}>
     <p class="said" role="status" tabindex="-1" ref=${said}>${gone}</p>
     <${Loaded} state=${state}>${(sessions) =>
       sessions.length
         ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${rows(sessions)}</ul>`
         : html`<p>${names.noDevice}</p>`}<//>
     <p>${names.endSessionsWords(shown.Name)} ${isOneself(shown) && names.signInAgain}</p>
+    ${key.offer}
     ${error && html`<${Failure} error=${error} />`}
     <div class="actions">
       <button type="button" class="danger" disabled=${isBusy} onClick=${act}>${names.endSessions}</button>
@@ -102,17 +120,22 @@ export function Devices({ shown, onClose }) {
 
 export function NewPassword({ shown, onClose }) {
   const form = useRef(null);
+  const key = useOtherKey(shown);
   const { act, isBusy, error } = useAct(async () => {
-    await update(shown.ID, { Password: form.current.elements.password.value });
-    onClose();
+    const made = key.fields();
+    await update(shown.ID, { Password: form.current.elements.password.value, ...made });
+    if (made.SecretKey) key.setMade(made.SecretKey);
+    else onClose();
   });
   const problem = problemOf(error, "Password", texts.tills.problems.Password);
-  return html`<${Dialog} title=${texts.tills.newPassword} onClose=${onClose}>
+  if (key.made) return html`<${Dialog} title=${texts.tills.newKey} onClose=${onClose}>${key.show(onClose)}<//>`;
+  return html`<${Dialog} title=${texts.tills.newPassword} onClose=${onClose} mayClose=${() => !isBusy}>
     <p>${texts.tills.newPasswordWords(shown.Name)} ${isOneself(shown) && texts.tills.signInAgain}</p>
     <form ref=${form} onSubmit=${act}>
       ${error && !problem && html`<${Failure} error=${error} />`}
       <${Field} id="new-password" name="password" type="password" label=${texts.tills.fields.Password}
         hint=${texts.tills.problems.Password} autocomplete="new-password" required autofocus problem=${problem} />
+      ${key.offer}
       <div class="actions">
         <button class="main" disabled=${isBusy}>${texts.tills.setPassword}</button>
         <button type="button" onClick=${onClose}>${texts.cancel}</button>

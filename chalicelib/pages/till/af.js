@@ -30,6 +30,8 @@ export const af = {
     sendFirst: (count) =>
       `Die bladsy op 'n foon se tuisskerm het sy eie stoor: die ${count === 1 ? "verkoop" : `${count} verkope`} hier sou nie daar wees nie. Sit dit daar wanneer die diens ${count === 1 ? "dit" : "hulle"} het.`,
     room: (amount) => `Nog ${amount} mag op hierdie toestel wag.`,
+    lost: (numbers) =>
+      `Die data van hierdie blaaier is skoongemaak. Verkope wat hier betaal is, is weg voordat die diens hulle gehad het: ${numbers}. Soek elke nommer in die lys van betalings, en boek met die hand wat nie daar is nie.`,
     broken: "Hierdie toestel kan nie nou verkope stoor nie. Kyk of daar nog plek is.",
     ended: "Jou sessie het geëindig. Verkope bly op hierdie toestel totdat jy weer aanmeld.",
     blocked: {
@@ -68,6 +70,7 @@ export const af = {
   },
   signOutAsks: "Jy het jou wagwoord nodig om weer aan te meld.",
   understood: "Verstaan",
+  noted: "Ek het die nommers opgeskryf",
   install: "Installeer die kassa",
   entry: "Goedere of 'n bedrag",
   items: "Items",

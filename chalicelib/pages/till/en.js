@@ -27,6 +27,8 @@ export const en = {
     sendFirst: (count) =>
       `The page on the home screen of a telephone has a storage of its own: ${count === 1 ? "the sale that is" : `the ${count} sales that are`} here would not be there. Put it there when the service has ${count === 1 ? "it" : "them"}.`,
     room: (amount) => `${amount} more may wait on this device.`,
+    lost: (numbers) =>
+      `The data of this browser was cleared. Sales that were paid here are gone before the service had them: ${numbers}. Look for each number in the list of payments, and book what is not there by hand.`,
     broken: "This device cannot store sales at the moment. Look whether it has space left.",
     ended: "Your session has ended. Sales stay on this device until you sign in again.",
     blocked: {
@@ -65,6 +67,7 @@ export const en = {
   },
   signOutAsks: "You need your password to sign in again.",
   understood: "Understood",
+  noted: "I noted the numbers",
   install: "Install the till",
   entry: "Goods or an amount",
   items: "Items",

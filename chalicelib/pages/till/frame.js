@@ -12,7 +12,7 @@ import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
 import { Sell } from "./sell.js";
 import { texts } from "./texts.js";
-import { clear, currencyOf, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
+import { clear, currencyOf, forgetLost, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
@@ -78,7 +78,13 @@ function LeftSales({ left, onClose }) {
   </section>`;
 }
 
-const SignIn = () => html`<main class="sign-in">
+// Sales that were paid here, and that nobody has.
+const Lost = ({ lost }) =>
+  lost.length > 0 &&
+  html`<div class="note bad" role="alert"><p>${texts.notices.lost(lost.join(", "))}</p>
+    <button type="button" onClick=${forgetLost}>${texts.noted}</button></div>`;
+
+const SignIn = ({ lost }) => html`<main class="sign-in"><${Lost} lost=${lost} />
   <div class="card"><p class="brand">${texts.name}</p><h1>${texts.signIn.title}</h1><${SignInForm} /></div>
   <${Languages} />
 </main>`;
@@ -115,7 +121,7 @@ function Notices({ state, onSignIn }) {
   return html`
     ${isEnded(state) && onSignIn && html`<div class="note warn" role="alert"><p>${texts.notices.ended}</p><button type="button" onClick=${onSignIn}>${texts.signIn.open}</button></div>`}
     ${problem?.means === Means.BLOCKED && note("bad", texts.notices.blocked[problem.code]?.(session.me.Email, session.me.ClientName) ?? problem.message)}
-    ${isBroken && note("bad", texts.notices.broken)}`;
+    ${isBroken && note("bad", texts.notices.broken)}<${Lost} lost=${state.lost} />`;
 }
 
 // Signing out asks first. It is refused while sales are on the device; then an administrator may take them from there.
@@ -201,7 +207,7 @@ export function Frame() {
     if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
   }, [view]);
 
-  if (!state.session) return html`<${SignIn} />`;
+  if (!state.session) return html`<${SignIn} lost=${state.lost} />`;
   const { token, agent } = state.session;
   const isAsked = isEnded(state) && dismissed !== token;
   return html`

@@ -9,6 +9,7 @@ const DAY_MS = 86_400_000;
 const PATIENCE_MS = 10_000; // for the browser to open the database, or to end a transaction
 const REFUSED = "payments.till.refused"; // in localStorage: the database itself may be at fault
 const MAX_REFUSED = 1_000; // IDs, the newest
+const UNSENT = "payments.till.unsent"; // in localStorage: the numbers of the sales that were shown as paid and wait, by ID
 
 const ended = (request) =>
   new Promise((resolve, reject) => {
@@ -36,6 +37,7 @@ export class Store {
   #opening = null;
   #factory;
   #refused = new Set();
+  #unsent = {}; // as in localStorage
   #basket; // the newest: a repeated transaction stores no older one
 
   constructor(factory = globalThis.indexedDB) {
@@ -77,10 +79,50 @@ export class Store {
     });
   }
 
-  remove(id) {
-    return this.#write(({ sales }) => {
+  async remove(id) {
+    await this.#write(({ sales }) => {
       sales.delete(id);
     });
+    const { [id]: removed, ...others } = this.#allUnsent();
+    if (removed) this.#noteUnsent(others);
+  }
+
+  // Note these sales of the queue. Return the numbers of those that were noted before and are gone without an answer: somebody
+  // cleared the data of the browser.
+  async lost(queued) {
+    const noted = this.#allUnsent();
+    const waiting = Object.fromEntries(queued.filter((one) => one.isShownPaid).map(({ id, number }) => [id, number]));
+    const missing = Object.keys(noted).filter((id) => !(id in waiting));
+    const found = missing.length
+      ? await this.#read(({ sales }) => Promise.all(missing.map((id) => ended(sales.get(id)))))
+      : [];
+    const refused = this.#allRefused();
+    const gone = missing.filter((id, place) => !found[place] && !refused.has(id)).map((id) => [id, noted[id]]);
+    const unsent = { ...Object.fromEntries(gone), ...waiting };
+    if (Object.keys(unsent).join() !== Object.keys(noted).join()) this.#noteUnsent(unsent);
+    return gone.map(([, number]) => number);
+  }
+
+  // Somebody knows of the lost sales.
+  forgetLost() {
+    this.#noteUnsent({});
+  }
+
+  #allUnsent() {
+    try {
+      return { ...JSON.parse(localStorage.getItem(UNSENT)), ...this.#unsent };
+    } catch {
+      return this.#unsent; // another text
+    }
+  }
+
+  #noteUnsent(unsent) {
+    this.#unsent = unsent;
+    try {
+      localStorage.setItem(UNSENT, JSON.stringify(unsent));
+    } catch {
+      /* this page remembers it */
+    }
   }
 
   // Remember that a sale was refused, and delete it. A commit may be late: then the sale is hidden, and deleted again.

@@ -17,7 +17,15 @@ const MIN_OFFSET_MS = 1_500; // the header Date has whole seconds
 
 const store = new Store();
 export const listeners = new Set();
-let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, queued: [], isPersistent: true, revision: 0 };
+let state = {
+  isOnline: navigator.onLine,
+  waiting: 0,
+  parked: 0,
+  queued: [],
+  lost: [],
+  isPersistent: true,
+  revision: 0,
+};
 
 let isHeld = true; // the lock: without it the page sells, sends and stores nothing
 
@@ -123,10 +131,12 @@ async function count() {
   const at = (countedAt = performance.now());
   try {
     const sales = await store.queue();
+    const lost = await store.lost(sales);
     if (at !== countedAt) return; // a later one knows more
     isCounted = true;
     set({
       queued: sales,
+      lost,
       waiting: sales.filter(isWaiting).length,
       parked: sales.filter((one) => one.state === State.PARKED).length,
       problem: queue.problem,
@@ -201,9 +211,19 @@ function probe() {
   });
 }
 
+// Somebody may clear the browser's data while the page is open.
+async function lookForQueue() {
+  try {
+    if (!(await store.queue()).length) countSoon();
+  } catch {
+    broke();
+  }
+}
+
 function tick() {
   if (state.waiting) queue.drain();
   if (!isCounted) countSoon(); // something may wait
+  if (state.queued.length) lookForQueue();
   const wait = state.isOnline ? PROBE_MS.online : PROBE_MS.offline;
   if (document.visibilityState === "visible" && performance.now() - lastAsked >= wait) probe();
 }
@@ -372,6 +392,12 @@ export const signOut = () =>
     asked("POST", "user/logout/session", { body: {}, token });
     return true;
   });
+
+// Somebody has read which sales are gone.
+export function forgetLost() {
+  store.forgetLost();
+  countSoon();
+}
 
 // The sales that wait or are parked. They keep another agent from signing in.
 export const leftSales = () => store.queue();
