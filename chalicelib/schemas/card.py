@@ -109,16 +109,14 @@ def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: maskin
     return masked | {"BasicTran": masked["BasicTran"] | {JSON_TEXT: kept}}
 
 
-NO_CARD = "Cash is paid without a card: send InputType 1 to 4 for a payment by card."
-
-
 def order_card(input_type: InputType, sent: Card) -> dict[str, Any]:
     """Return the card fields of an order: the card and its findings, or the linked ID. Cash goes with no card."""
     if not KINDS[input_type].needs_acquirer:
         data = sent.card_data_input if input_type is InputType.CASH else None
         texts = {name: getattr(data, name, None) for name in ("pan", "reader_data")}
         given = [name for name, text in texts.items() if text and masking.numbers_in(text.get_secret_value())]
-        return {"card_findings": tuple(Finding(f"card.{name}", Check.CONTRADICTION, NO_CARD) for name in given)}
+        message = "Cash is paid without a card: a card has InputType 1 to 4."
+        return {"card_findings": tuple(Finding(f"card.{name}", Check.CONTRADICTION, message) for name in given)}
     if input_type is InputType.LINKED_CARD:
         findings = check_input_mode(sent.card_input_mode, BY_LINK)
         if sent.linked_card_id is None:

@@ -73,8 +73,7 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
 
 def no_transaction(transaction_id: str) -> ServiceError:
     """Return the refusal of an ID that no transaction has. One that none can have is told its form."""
-    message = None if is_guid(transaction_id) else NO_GUID
-    return ServiceError(ErrorCode.TRANSACTION_NOT_FOUND, message)
+    return ServiceError(ErrorCode.TRANSACTION_NOT_FOUND, None if is_guid(transaction_id) else NO_GUID)
 
 
 def admit_to_transaction(
