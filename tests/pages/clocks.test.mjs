@@ -232,7 +232,7 @@ test("The till reads its account and prices again when somebody looks after ten 
     tab.skew = minutes * 60_000;
     await look(tab);
     assert.ok(
-      Math.abs(tab.load("till/till.js").serviceNow() - START - tab.clock.now) < 3_000,
+      Math.abs(tab.load("till/clock.js").serviceNow() - START - tab.clock.now) < 3_000,
       "an answer shows the service's clock",
     );
     assert.equal(reads(tab) - before, isRead ? 2 : 0, `set by ${minutes} minutes`);

@@ -127,6 +127,6 @@ test("A till whose database never answers says so, and names no other tab", asyn
   for (let second = 0; second < 40; second += 1) {
     await tab.pass(1);
     assert.ok(!tab.text.includes("another tab"), `after ${second} seconds`);
-    if (second > 4) assert.match(tab.text, /has not answered yet|does not let the page store sales/);
+    if (second > 4) assert.match(tab.text, /has not answered yet|blocks cookies and stored data/);
   }
 });

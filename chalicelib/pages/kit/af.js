@@ -11,7 +11,7 @@ export const af = {
   errors: {
     noAnswer: "Die diens het nie geantwoord nie. Kyk na die verbinding en probeer weer.",
     blocked:
-      "Hierdie blaaier blokkeer koekies en gestoorde data, dus kan die bladsy nie werk nie. Laat albei in sy instellings vir hierdie adres toe, en maak die bladsy dan weer oop.",
+      "Hierdie blaaier blokkeer koekies en gestoorde data, dus kan die bladsy nie werk nie. Laat albei vir hierdie adres toe, verlaat die private modus, of gebruik 'n ander blaaier.",
     field: "Dit kan nie hier gebruik word nie.",
     checks: {
       1: "Dit is nodig.",

@@ -11,7 +11,7 @@ export const en = {
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
     blocked:
-      "This browser blocks cookies and stored data, so the page cannot work. Allow both for this address in its settings, then open the page again.",
+      "This browser blocks cookies and stored data, so the page cannot work. Allow both for this address, leave its private mode, or use another browser.",
     field: "This cannot be used here.",
     checks: {
       1: "This is needed.",

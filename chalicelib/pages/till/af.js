@@ -18,20 +18,18 @@ export const af = {
   notices: {
     needsHttps:
       "Hierdie bladsy kort 'n adres wat met https:// begin. Vra die persoon wat hierdie een vir jou gegee het.",
-    noStorage:
-      "Hierdie blaaier laat nie toe dat die bladsy verkope stoor nie. Verlaat die private modus, of gebruik 'n ander blaaier.",
     slowStorage:
-      "Die stoor van hierdie toestel het nog nie geantwoord nie. Wag 'n oomblik. As niks gebeur nie, sluit die blaaier en maak dit weer oop. Gestoorde verkope bly op die toestel.",
+      "Die stoor van hierdie toestel het nog nie geantwoord nie. Wag, of sluit die blaaier en maak dit weer oop. Gestoorde verkope bly.",
     elsewhere:
       "Die kassa is oop in 'n ander oortjie of venster van hierdie blaaier. Verkoop daar, of maak dit toe om hier te verkoop.",
     mayLose: (limit) =>
-      `Hierdie blaaier kan gestoorde verkope uitvee: moenie die data van hierdie bladsy skoonmaak nie. Hoogstens ${limit} mag op hierdie toestel wag.`,
-    homeScreen: "Sit die bladsy op die tuisskerm, met die blaaier se kieslys of Deel. Dan bewaar dit verkope beter.",
+      `Hierdie blaaier kan gestoorde verkope uitvee. Hoogstens ${limit} mag hier wag. Moet nooit sy data uitvee nie.`,
+    homeScreen: "Sit die bladsy op die tuisskerm: daar is hulle veiliger.",
     sendFirst: (count) =>
-      `Die bladsy op 'n foon se tuisskerm het sy eie stoor: die ${count === 1 ? "verkoop" : `${count} verkope`} hier sou nie daar wees nie. Sit dit daar wanneer die diens ${count === 1 ? "dit" : "hulle"} het.`,
+      `Die bladsy op 'n foon se tuisskerm het sy eie stoor, sonder die ${count === 1 ? "verkoop" : `${count} verkope`} hier. Sit dit daar wanneer niks wag nie.`,
     room: (amount) => `Nog ${amount} mag op hierdie toestel wag.`,
     lost: (numbers) =>
-      `Die data van hierdie blaaier is skoongemaak. Verkope wat hier betaal is, is weg voordat die diens hulle gehad het: ${numbers}. Soek elke nommer in die lys van betalings, en boek met die hand wat nie daar is nie.`,
+      `Die data van hierdie blaaier is skoongemaak. Verkope wat hier betaal is, is weg voordat die diens hulle gehad het: ${numbers}. Kyk in die lys van betalings, en boek die ander met die hand.`,
     broken: "Hierdie toestel kan nie nou verkope stoor nie. Kyk of daar nog plek is.",
     ended: "Jou sessie het geëindig. Verkope bly op hierdie toestel totdat jy weer aanmeld.",
     blocked: {
@@ -70,7 +68,7 @@ export const af = {
   },
   signOutAsks: "Jy het jou wagwoord nodig om weer aan te meld.",
   understood: "Verstaan",
-  noted: "Ek het die nommers opgeskryf",
+  noted: "Opgeskryf",
   install: "Installeer die kassa",
   entry: "Goedere of 'n bedrag",
   items: "Items",

@@ -17,18 +17,16 @@ export const en = {
   parked: "need a look",
   notices: {
     needsHttps: "This page needs an address that begins with https://. Ask the person who gave you this one.",
-    noStorage: "This browser does not let the page store sales. Leave its private mode, or use another browser.",
     slowStorage:
-      "The storage of this device has not answered yet. Wait a moment. If nothing happens, close the browser and open it again. Stored sales stay on the device.",
+      "The storage of this device has not answered yet. Wait, or close the browser and open it again. Stored sales stay.",
     elsewhere: "The till is open in another tab or window of this browser. Sell there, or close it to sell here.",
-    mayLose: (limit) =>
-      `This browser may delete stored sales: the data of this page must not be cleared. At most ${limit} may wait on this device.`,
-    homeScreen: "Put the page on the home screen, by the browser's menu or Share. It then keeps sales better.",
+    mayLose: (limit) => `This browser may delete stored sales. At most ${limit} may wait here. Never clear its data.`,
+    homeScreen: "Put the page on the home screen: there they are safer.",
     sendFirst: (count) =>
-      `The page on the home screen of a telephone has a storage of its own: ${count === 1 ? "the sale that is" : `the ${count} sales that are`} here would not be there. Put it there when the service has ${count === 1 ? "it" : "them"}.`,
+      `The page on the home screen of a telephone has a storage of its own, without the ${count === 1 ? "sale" : `${count} sales`} here. Put it there when nothing waits.`,
     room: (amount) => `${amount} more may wait on this device.`,
     lost: (numbers) =>
-      `The data of this browser was cleared. Sales that were paid here are gone before the service had them: ${numbers}. Look for each number in the list of payments, and book what is not there by hand.`,
+      `The data of this browser was cleared. Sales that were paid here are gone before the service had them: ${numbers}. Look in the list of payments, and book the others by hand.`,
     broken: "This device cannot store sales at the moment. Look whether it has space left.",
     ended: "Your session has ended. Sales stay on this device until you sign in again.",
     blocked: {
@@ -67,7 +65,7 @@ export const en = {
   },
   signOutAsks: "You need your password to sign in again.",
   understood: "Understood",
-  noted: "I noted the numbers",
+  noted: "Noted",
   install: "Install the till",
   entry: "Goods or an amount",
   items: "Items",

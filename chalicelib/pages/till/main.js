@@ -24,7 +24,7 @@ async function begin() {
     await resume(await start());
     own = await named;
   } catch {
-    return tell(texts.notices.noStorage);
+    return tell(texts.errors.blocked);
   } finally {
     clearTimeout(waiting);
   }
@@ -63,6 +63,5 @@ for (const event of ["pagehide", "freeze"]) addEventListener(event, leave, { cap
 for (const event of ["pageshow", "resume"]) addEventListener(event, comeBack, { capture: true });
 
 document.title = texts.name;
-if (!canStore) tell(texts.errors.blocked);
-else if (navigator.locks && globalThis.indexedDB) alone(begin).catch(() => tell(texts.errors.blocked));
-else tell(isSecureContext ? texts.notices.noStorage : texts.notices.needsHttps);
+if (canStore && navigator.locks && globalThis.indexedDB) alone(begin).catch(() => tell(texts.errors.blocked));
+else tell(isSecureContext ? texts.errors.blocked : texts.notices.needsHttps);

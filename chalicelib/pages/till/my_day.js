@@ -8,6 +8,7 @@ import { format, formatCount, sum, typedAmount } from "../kit/money.js";
 import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
+import { serviceNow } from "./clock.js";
 import { amountOf } from "./receipt.js";
 import { DayField, tenderName, todayOf } from "./sales.js";
 import { texts } from "./texts.js";
@@ -127,7 +128,7 @@ export function MyDay({ state, query }) {
         ${currencies(rows).map((currency) => html`<${Takings} key=${currency} rows=${rows} currency=${currency} isBlind=${isBlind(drawer)} />`)}
         ${isOf(day, today, drawer) && html`<${Drawer} drawer=${drawer} title=${texts.drawer.title} lastLine="total" />`}
         <${Waiting} revision=${state.revision} />
-        <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, Date.now() + (state.offset ?? 0))))}</p>
+        <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, serviceNow())))}</p>
       </article>
       ${day === today && html`<${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} currency=${me.CurrencyID} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
     }

@@ -2,23 +2,13 @@
 // page lose nothing. Views show it.
 import { address } from "../kit/route.js";
 import { useLayoutEffect, useState } from "../kit/view.js";
+import { serviceNow } from "./clock.js";
 import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore } from "./basket.js";
 import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
-import {
-  ask,
-  change as changeSale,
-  keepBasket,
-  listeners,
-  mayAct,
-  queue,
-  saleOf,
-  serviceNow,
-  till,
-  typedTaxes,
-} from "./till.js";
+import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, till, typedTaxes } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version

@@ -14,7 +14,8 @@ import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
 import { isWaiting } from "./store.js";
 import { texts } from "./texts.js";
-import { ask, change, currencyOf, leftSales, queue, saleOf, sales, serviceNow } from "./till.js";
+import { serviceNow } from "./clock.js";
+import { ask, change, currencyOf, leftSales, queue, saleOf, sales } from "./till.js";
 
 const PAGE = 100; // of the service's list
 const SEARCHED_DAYS = 31;
@@ -38,7 +39,7 @@ export function tenderName(inputType) {
 }
 
 // The merchant's day now, by the service's clock.
-export const todayOf = ({ session, offset = 0 }) => dayInZone(session.gmt, Date.now() + offset);
+export const todayOf = ({ session }) => dayInZone(session.gmt, serviceNow());
 
 export const DayField = ({
   view,

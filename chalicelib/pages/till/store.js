@@ -93,14 +93,12 @@ export class Store {
     const noted = this.#allUnsent();
     const waiting = Object.fromEntries(queued.filter((one) => one.isShownPaid).map(({ id, number }) => [id, number]));
     const missing = Object.keys(noted).filter((id) => !(id in waiting));
-    const found = missing.length
-      ? await this.#read(({ sales }) => Promise.all(missing.map((id) => ended(sales.get(id)))))
-      : [];
     const refused = this.#allRefused();
-    const gone = missing.filter((id, place) => !found[place] && !refused.has(id)).map((id) => [id, noted[id]]);
-    const unsent = { ...Object.fromEntries(gone), ...waiting };
+    const gone = {};
+    for (const id of missing) if (!refused.has(id) && !(await this.sale(id))) gone[id] = noted[id];
+    const unsent = { ...gone, ...waiting };
     if (Object.keys(unsent).join() !== Object.keys(noted).join()) this.#noteUnsent(unsent);
-    return gone.map(([, number]) => number);
+    return Object.values(gone);
   }
 
   // Somebody knows of the lost sales.

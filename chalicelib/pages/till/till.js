@@ -3,6 +3,7 @@ import { exchange, expired } from "../kit/api.js";
 import { dayInZone } from "../kit/dates.js";
 import { begin, end } from "../kit/session.js";
 import { useLayoutEffect, useState } from "../kit/view.js";
+import { isClockKnown, noteDate, offset, serviceNow, setOffset } from "./clock.js";
 import { Means, State, allowed, meaning } from "./rules.js";
 import { Queue } from "./queue.js";
 import { Store, isWaiting } from "./store.js";
@@ -13,7 +14,6 @@ const ACCOUNT_MS = 600_000; // AuthAccount answers once in an interval, of ten m
 const PROBE_MS = { online: 30_000, offline: 5_000 };
 const TICK_MS = 2_000;
 const SHOWN_MS = 200; // between two counts of the queue
-const MIN_OFFSET_MS = 1_500; // the header Date has whole seconds
 
 const store = new Store();
 export const listeners = new Set();
@@ -30,7 +30,6 @@ let state = {
 let isHeld = true; // the lock: without it the page sells, sends and stores nothing
 
 export const till = () => state;
-export const serviceNow = () => Date.now() + (state.offset ?? 0); // by the service's clock
 
 function set(changes) {
   state = { ...state, ...changes };
@@ -54,8 +53,8 @@ export const queue = new Queue({
   facts: () => ({
     session: isHeld ? state.session : undefined,
     features: state.features,
-    offset: state.offset,
-    isClockKnown: Math.abs(setting() - answeredBy) < MIN_OFFSET_MS,
+    offset: offset(),
+    isClockKnown: isClockKnown(),
     isPersistent: state.isPersistent,
   }),
   onChange: () => countSoon(),
@@ -74,20 +73,11 @@ async function asked(method, path, options) {
     if (isOnline) queue.hurry();
     if (isOnline && state.session && !state.features) refresh(); // its answer was lost at the sign-in
   }
-  if (isOnline && !Number.isNaN(answer.date)) noteClock(answer.date);
+  if (isOnline && !Number.isNaN(answer.date) && noteDate(answer.date)) {
+    set({}); // views have the time
+    store.remember({ offset: offset() }).catch(broke);
+  }
   return answer;
-}
-
-// How the device's clock is set: it changes when somebody sets the clock, and where sleep stops the other one.
-const setting = () => Date.now() - performance.now();
-let answeredBy; // the setting at the last answer of this page
-
-function noteClock(date) {
-  answeredBy = setting();
-  const offset = date - Date.now();
-  if (Math.abs(offset - state.offset) < MIN_OFFSET_MS) return;
-  set({ offset });
-  store.remember({ offset }).catch(broke);
 }
 
 const NOBODY = {
@@ -151,8 +141,9 @@ async function count() {
 
 // Read the facts of the device, and begin to send. Return the basket that it keeps.
 export async function start() {
-  const { session, account, prices, basket, offset = 0 } = await store.facts();
-  set({ ...(account?.agent === session?.agent && account), prices, offset, isPersistent: false });
+  const { session, account, prices, basket, offset: known = 0 } = await store.facts();
+  setOffset(known);
+  set({ ...(account?.agent === session?.agent && account), prices, isPersistent: false });
   if (session) use(session);
   else end(); // the page may have ended before it heard of the sign-out
   count();
@@ -211,19 +202,9 @@ function probe() {
   });
 }
 
-// Somebody may clear the browser's data while the page is open.
-async function lookForQueue() {
-  try {
-    if (!(await store.queue()).length) countSoon();
-  } catch {
-    broke();
-  }
-}
-
 function tick() {
   if (state.waiting) queue.drain();
-  if (!isCounted) countSoon(); // something may wait
-  if (state.queued.length) lookForQueue();
+  if (!isCounted || state.queued.length) countSoon(); // something may wait, or be gone with the browser's data
   const wait = state.isOnline ? PROBE_MS.online : PROBE_MS.offline;
   if (document.visibilityState === "visible" && performance.now() - lastAsked >= wait) probe();
 }
