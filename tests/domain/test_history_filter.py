@@ -48,7 +48,7 @@ def test_an_entry_says_all_that_its_transaction_says() -> None:
     empty = HistoryEntry("", entry.at, entry.counter, 0)
     same = {name for name in vars(empty) if getattr(entry, name) == getattr(empty, name)}
 
-    assert same == {"at", "counter", "taken_minor", "received"}
+    assert same == {"at", "counter", "taken_minor", "received", "left_minor"}
     assert (payment.taken_minor, payment.counter.reverse_mode, entry.counter.reverse_mode) == (1230, 0, 2)
     assert (entry.client_product_code, entry.original_id) == ("CAFE-9", "A")
 
