@@ -1088,8 +1088,8 @@ test("A payment shows what was sold, and says when less than its price was paid"
   const usual = { Subject: "Receipt", Html: "<p>", Text: "Tea" };
   const goods = [line("Tea", "2", "99.50", "0.50"), line("Cake", "1", "60.03")];
   for (const [payment, LinesTotal, Lines, words, isLeft] of [
-    [{ Amount: "59.50" }, "159.53", goods, ["2 × Tea Discounts R 0.50", "1 × Cake", "Total"], true],
-    [{ Amount: "159.50" }, "159.50", goods, ["2 × Tea Discounts R 0.50", "1 × Cake", "Total"], false],
+    [{ Amount: "59.50" }, "159.53", goods, ["2 × Tea Discount R 0.50", "1 × Cake", "Total"], true],
+    [{ Amount: "159.50" }, "159.50", goods, ["2 × Tea Discount R 0.50", "1 × Cake", "Total"], false],
     [{ OperationID: 3, Substate: 502 }, "60.03", goods.slice(1), ["1 × Cake", "Total"], false],
     [{}, null, [], [], false],
   ]) {

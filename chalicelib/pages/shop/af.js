@@ -174,6 +174,7 @@ export const af = {
     original: "Betaling",
     showOriginal: "Wys die betaling",
     lines: "Goedere",
+    discount: "Afslag",
     leftToPay: (left, paid) => `Net ${paid} daarvan is betaal: ${left} was nog te betaal, soos vir 'n deposito.`,
     noReason: "Geen rede gegee nie",
     moreReturns: "Jy kan nie elke teruggawe van hierdie betaling sien nie.",

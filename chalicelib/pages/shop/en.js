@@ -173,6 +173,7 @@ export const en = {
     original: "Payment",
     showOriginal: "Show the payment",
     lines: "Goods",
+    discount: "Discount",
     leftToPay: (left, paid) => `Only ${paid} of it was paid: ${left} was left to pay, as for a deposit.`,
     noReason: "No reason given",
     moreReturns: "You cannot see every return of this payment.",

@@ -39,7 +39,7 @@ function Lines({ receipt: { Lines: lines, LinesTotal }, payment }) {
   const money = (amount) => html`<${Money} amount=${amount} currency=${payment.CurrencyID} />`;
   const left = isReversal(payment) ? "0" : difference(LinesTotal, payment.Amount);
   const line = (one) => html`<div><dt>${`${one.Quantity} × ${one.Title}`}
-    ${one.Discount !== null && !isZero(one.Discount) && html` <small>${texts.discounts} ${money(one.Discount)}</small>`}</dt><dd>${money(one.Amount)}</dd></div>`;
+    ${one.Discount !== null && !isZero(one.Discount) && html` <small>${names.discount} ${money(one.Discount)}</small>`}</dt><dd>${money(one.Amount)}</dd></div>`;
   return html`<section class="card lines">
     <h2>${names.lines}</h2>
     <dl class="sums">${lines.map(line)}<div class="sum"><dt>${texts.total}</dt><dd>${money(LinesTotal)}</dd></div></dl>
