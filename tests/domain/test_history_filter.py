@@ -48,7 +48,9 @@ def test_an_entry_says_all_that_its_transaction_says() -> None:
     empty = HistoryEntry("", entry.at, entry.counter, 0)
     same = {name for name in vars(empty) if getattr(entry, name) == getattr(empty, name)}
 
-    assert same == {"at", "counter", "taken_minor", "received", "left_minor"}
+    assert same == {"at", "counter", "taken_minor", "left_minor", "received"}
+    deposit = a_payment(purchases=(Purchase("Coffee", Decimal("20.00"), Decimal(1)),))
+    assert (entry_of(deposit).left_minor, payment.left_minor) == (770, 0)
     assert (payment.taken_minor, payment.counter.reverse_mode, entry.counter.reverse_mode) == (1230, 0, 2)
     assert (entry.client_product_code, entry.original_id) == ("CAFE-9", "A")
 
