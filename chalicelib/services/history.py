@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import chain, islice
 
-from chalicelib.domain import permissions
+from chalicelib.domain import paging, permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.history_entry import HistoryEntry, entry_of
@@ -22,7 +22,7 @@ from chalicelib.domain.history_page import (
     place_in_days,
     place_in_hours,
 )
-from chalicelib.domain.paging import PAGE_SIZE, Page
+from chalicelib.domain.paging import Page
 from chalicelib.domain.periods import Period, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
@@ -189,7 +189,7 @@ def _page_of_period(query: HistoryQuery) -> Page:
     place = place_in_days(days, query.page)
     hours = {day: _hours_of(query, day) for day in place.busy_days}
     place = place_in_hours(place, hours, newest_first=newest_first)
-    entries = _entries_in(query, place.ranges, counts, place.skip + PAGE_SIZE)
+    entries = _entries_in(query, place.ranges, counts, place.skip + paging.PAGE_SIZE)
     shown = entries_of_page(entries, 1, newest_first=newest_first, skip=place.skip)
     return Page(_read_records(shown), sum(one.count for one in fitting), amount_taken(fitting, query.currency))
 
