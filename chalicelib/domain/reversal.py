@@ -175,9 +175,8 @@ def decide(order: ReversalOrder, original: Transaction, now: datetime, card_find
     refused = refusal(original, order.mode, now, partial=partial, endpoint=order.endpoint)
     if refused:
         raise ServiceError(refused.error, refused.message)
-    remains = f"{from_minor(original.remaining_minor, original.currency):f} {original.currency.code}"
     if amount_minor > original.remaining_minor:
-        raise ServiceError(ErrorCode.EXCEEDS_REMAINDER, f"Only {remains} remain of the payment.")
+        raise ServiceError(ErrorCode.EXCEEDS_REMAINDER, f"Only {_rest(original)} remain of the payment.")
     if findings := wrong_rest(order, original, amount_minor):
         raise invalid(*findings)
     return amount_minor
@@ -187,8 +186,11 @@ def wrong_rest(order: ReversalOrder, original: Transaction, amount_minor: int) -
     """Return a finding when a reversal of all that remains names a part of it."""
     if order.partial is not False or amount_minor >= original.remaining_minor:
         return []
-    remains = f"{from_minor(original.remaining_minor, original.currency):f} {original.currency.code}"
-    return [Finding("amount", Check.CONTRADICTION, f"PartialReverse is false, and {remains} remain.")]
+    return [Finding("amount", Check.CONTRADICTION, f"PartialReverse is false, and {_rest(original)} remain.")]
+
+
+def _rest(original: Transaction) -> str:
+    return f"{from_minor(original.remaining_minor, original.currency):f} {original.currency.code}"
 
 
 def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent

@@ -19,16 +19,11 @@ from chalicelib.schemas.request_context import Context
 FromZero = Annotated[Exact, Field(ge=0, le=MAX_MINOR)]
 AboveZero = Annotated[Exact, Field(gt=0, le=MAX_MINOR)]
 Note = Annotated[Text, AfterValidator(lambda note: one_line(note).strip() or None)]
-
-
 VALUES = ("float_amount", "amount", "counted", "note")  # each is stored by an action
-NEEDED: dict[str, tuple[str, ...]] = {
-    "open": ("float_amount",),
-    "in": ("amount",),
-    "out": ("amount",),
-    "close": ("counted",),
-}
-NEEDED |= {"note": ("drawer_id", "note")}
+NEEDED = [  # each action with a field that it needs
+    *((action, "float_amount" if name == "float" else name) for action, name in AMOUNTS.items()),
+    *((domain.NOTE, name) for name in ("drawer_id", "note")),
+]
 
 
 def _needs(action: str, name: str) -> Rule:
@@ -59,7 +54,7 @@ class ReportDrawer(Context, RuledRequest):
     ZEROS: ClassVar[frozenset[str]] = frozenset({"AgentID"})
     JUDGED: ClassVar[tuple[str, ...]] = ("agent_id", "account_id", "drawer_id")
     RULES: ClassVar[Sequence[Rule]] = (
-        *(_needs(action, name) for action, names in NEEDED.items() for name in names),
+        *(_needs(action, name) for action, name in NEEDED),
         *map(_needs_action, VALUES),
     )
 

@@ -265,14 +265,12 @@ class TerminalAnswer(Answer):
     @classmethod
     def of(cls, terminal: Terminal, loser: Merchant | None) -> Self:
         """Return the answer, with a warning if another merchant (`loser`) lost its number at the bank."""
-        text = "The number was {}'s, merchant {}: its terminals with this number take no card payments now."
-        moved = [
-            Validation("BackRetailerID", ErrorCode.TID_TAKEN.code, text.format(one.name, one.id), WARNING)
-            for one in (loser,)
-            if one
-        ]
         accounts: list[PosView] | None = [] if terminal.with_accounts else None  # a new terminal has no agents
-        return cls(
-            terminal=TerminalView.of(terminal, accounts=accounts),
-            validations=[one.on_the_wire() for one in moved] or None,
-        )
+        answer = cls(terminal=TerminalView.of(terminal, accounts=accounts))
+        if loser:
+            whose = f"The number was {loser.name}'s, merchant {loser.id}"
+            message = f"{whose}: its terminals with this number take no card payments now."
+            answer.validations = [
+                Validation("BackRetailerID", ErrorCode.TID_TAKEN.code, message, WARNING).on_the_wire()
+            ]
+        return answer

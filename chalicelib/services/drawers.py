@@ -348,13 +348,14 @@ def _listed(scope: Scope, period: Period, today: date) -> Reported:
     both = [*reversed(found.drawers), *reversed(found.earlier)]
     names = _names({one.agent_id for one in both} | found.cash.keys())
     rows = [shown(one, names.get(one.agent_id), _held(found, one, scope.gmt), is_blind=False) for one in both]
+    outside, number = list[Shown](), len(found.drawers)
     for agent_id in sorted(found.cash):
         moved, latest = found.cash[agent_id], found.latest.get(agent_id)
         left = cash.added(moved, latest.holds(moved, scope.gmt), -1) if latest else moved
-        rows += outside_of_drawers(scope.client_id, agent_id, names.get(agent_id), cash.within(left, period))
-    rows, number = fitted(rows), len(found.drawers)
-    later = number + len(found.earlier)
-    return Reported([*rows[:number], *rows[later:]], scope.gmt, earlier=rows[number:later])
+        outside += outside_of_drawers(scope.client_id, agent_id, names.get(agent_id), cash.within(left, period))
+    rows = fitted([*rows[:number], *outside, *rows[number:]])
+    number += len(outside)
+    return Reported(rows[:number], scope.gmt, earlier=rows[number:])
 
 
 def _held(found: Read, drawer: Drawer, gmt: int) -> Cash:
