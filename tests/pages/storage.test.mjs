@@ -395,14 +395,16 @@ test("A sale that is answered leaves no address, name or signature of its payer 
   assert.ok(!JSON.stringify([sale, await tab.store.facts()]).includes("payer@example.com"));
 });
 
+const SOLD_OFFLINE = aSale({
+  state: "waiting",
+  queued: 1,
+  isShownPaid: true,
+  isOffline: true,
+  request: { BasicTran: { ID: aSale().id } },
+});
+
 test("A till that is not installed says how much may wait, and offers to install it only when nothing waits", async () => {
-  const sale = aSale({
-    state: "waiting",
-    queued: 1,
-    isShownPaid: true,
-    isOffline: true,
-    request: { BasicTran: { ID: aSale().id } },
-  });
+  const sale = SOLD_OFFLINE;
   for (const [language, more, own, install] of [
     ["en", "R\u00a04,975.00 more may wait", "a storage of its own", "Install the till"],
     ["af", "Nog R\u00a04", "sy eie stoor", "Installeer die kassa"],
@@ -452,13 +454,7 @@ test("Sales that were shown as paid and are gone with the browser's data are tol
 });
 
 test("Sales that were sent, refused or deleted by an administrator are not told as gone", async () => {
-  const paid = aSale({
-    state: "waiting",
-    queued: 1,
-    isShownPaid: true,
-    isOffline: true,
-    request: { BasicTran: { ID: aSale().id } },
-  });
+  const paid = SOLD_OFFLINE;
   const tab = await aTill({ sales: [paid], isOnline: false });
   await tab.pass(1);
   tab.isOffline = false;

@@ -5,7 +5,7 @@ import { useLoaded } from "../kit/load.js";
 import { arrivedAfter, tookMoney } from "./history.js";
 import { approximate, format, formatCount, sum } from "../kit/money.js";
 import { Failure, Field, Loaded, Money } from "../kit/parts.js";
-import { Made, Print, QUARTER_DAYS, ReportHead, Taxes, hasTaxes } from "./reports.js";
+import { Made, Print, QUARTER_DAYS, ReportHead, TaxesCard } from "./reports.js";
 import { address, go } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, grouped, inGroups, of, takings, total } from "./takings.js";
@@ -50,7 +50,7 @@ function OfCurrency({ rows, taxes, first, last, currency, isFirst }) {
           .map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
         foot=${html`<${SumRow} name=${texts.total} sums=${all} />`} />
     </section>
-    ${hasTaxes(taxes) && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} net=${all.net} currency=${currency} /></section>`}`;
+    <${TaxesCard} taxes=${taxes} net=${all.net} currency=${currency} />`;
 }
 
 // Sales of days that are over which a till sent after them. They are counted in these days, so a return that is filled in may

@@ -29,9 +29,7 @@ export function bodyOf(query) {
   for (const [name, field] of Object.entries(FILTERS)) {
     if (query[name]) model[field] = NUMBERS.has(name) ? Number(query[name]) || query[name] : query[name];
   }
-  if (model.Late) {
-    model.Late = true;
-  }
+  if (model.Late) model.Late = true;
   if (model.Search) model.Search = sought(model.Search, merchant().CurrencyID);
   const period = {};
   if (isDay(query.from)) period.From = query.from;

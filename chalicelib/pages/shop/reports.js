@@ -92,3 +92,6 @@ export function Taxes({ taxes, net, currency }) {
   </table></div>
   ${!isSum && html`<p><small>${names.twoTaxes}</small></p>`}`;
 }
+
+export const TaxesCard = (facts) =>
+  hasTaxes(facts.taxes) && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} ...${facts} /></section>`;

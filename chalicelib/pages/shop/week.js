@@ -4,7 +4,7 @@ import { addDays, daysOf, formatDate, formatDayOfMonth, formatShortDay, shownDay
 import { useLoaded } from "../kit/load.js";
 import { approximate, difference, format, formatShare, isNegative, isZero, negative } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
-import { DayChoice, Made, ReportHead, Taxes, hasTaxes } from "./reports.js";
+import { DayChoice, Made, ReportHead, TaxesCard } from "./reports.js";
 import { address } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, of, takings, total } from "./takings.js";
@@ -68,7 +68,7 @@ function OfCurrency({ rows, taxes, last, currency, isFirst }) {
         <tfoot><${Row} name=${texts.total} net=${net} before=${before} currency=${currency} /></tfoot>
       </table></div>
     </section>
-    ${hasTaxes(taxes) && html`<section class="card"><h2>${texts.report.taxes}</h2><${Taxes} taxes=${taxes} net=${net} currency=${currency} /></section>`}`;
+    <${TaxesCard} taxes=${taxes} net=${net} currency=${currency} />`;
 }
 
 export function Week({ query }) {
