@@ -344,7 +344,7 @@ class Http(ThreadedHTTPServer):
     request_queue_size = 128
     app: Chalice
     during: During
-    faults: Faults
+    faults: Faults | None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the error, unless the client closed the connection."""
@@ -368,7 +368,7 @@ class Server(LocalDevServer):
         if not isinstance(app, LocalChalice):  # each thread has its own `current_request`
             app.__class__ = type("LocalApp", (LocalChalice, type(app)), {})
         super().__init__(app, Config.create(), host, port, Handler, Http)
-        self.server.app, self.server.during, self.server.faults = app, during, faults or Faults()
+        self.server.app, self.server.during, self.server.faults = app, during, faults
         self.address: tuple[str, int] = (HOST, self.server.server_port)
         self.url = f"http://{HOST}:{self.server.server_port}"
 

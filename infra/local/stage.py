@@ -32,9 +32,9 @@ from infra.demo import data as demo_data
 from infra.demo import month as demo_month
 from infra.demo import partner as demo_partner
 from infra.local import aws_server, engines, mail_viewer, readable_log, scheduler, stage_clock, streams
-from infra.local import faults as faults_module
 from infra.local.advance import Advances, RefusedError
 from infra.local.engines import EngineMissingError
+from infra.local.faults import PATH as FAULTS_PATH
 from infra.local.faults import Faults
 from infra.local.gateway import Server
 from infra.local.ports import HOST
@@ -123,7 +123,7 @@ def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
         acquirers = _start_aws(stack, engine)
         contents = Contents(with_month, acquirers.forget, Advances(clock))
         advances, faults = contents.advances, contents.faults
-        pages = {stage_clock.PATH: advances.page, faults_module.PATH: faults.page, RESET_PATH: contents.page}
+        pages = {stage_clock.PATH: advances.page, FAULTS_PATH: faults.page, RESET_PATH: contents.page}
         try:
             aws_url = stack.enter_context(aws_server.serve(aws_port, pages, host))
         except OSError:

@@ -1,9 +1,9 @@
 """The plugin of pytest: a stage beside the tests of another program, or the Chalice app within them."""
 
 import importlib
-import importlib.util
 import json
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -127,11 +127,5 @@ def payments_app() -> Iterator[Any]:
     _, engines, data = _imported("chalicelib.settings", "infra.local.engines", "infra.demo.data")
     with engines.moto_engine():
         data.seed()
-        found = importlib.util.spec_from_file_location("payments_app", command.service_folder() / "app.py")
-        if found is None or found.loader is None:
-            raise ImportError
-        module = sys.modules.get("payments_app") or importlib.util.module_from_spec(found)
-        if "payments_app" not in sys.modules:
-            sys.modules["payments_app"] = module
-            found.loader.exec_module(module)
-        yield _client(module.app, data.LOGINS)
+        module = runpy.run_path(str(command.service_folder() / "app.py"))
+        yield _client(module["app"], data.LOGINS)
