@@ -15,7 +15,7 @@ from chalicelib.settings import settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
-    from mypy_boto3_sesv2.type_defs import BodyTypeDef, EmailContentTypeDef
+    from mypy_boto3_sesv2.type_defs import BodyTypeDef, EmailContentTypeDef, SendEmailRequestTypeDef
 
 NAME_LENGTH = 40  # letters of a merchant's name
 MAX_SENDER = 320  # characters of an address with its name that SES takes
@@ -33,7 +33,14 @@ def send(message: Outbox, to: str) -> str:
     try:
         logo = _logo(message.logo_key) if message.logo_key else None
         content = _with_logo(message, sender, to, logo) if logo else _simple(message)
-        response = _client().send_email(FromEmailAddress=sender, Destination={"ToAddresses": [to]}, Content=content)
+        request: SendEmailRequestTypeDef = {
+            "FromEmailAddress": sender,
+            "Destination": {"ToAddresses": [to]},
+            "Content": content,
+        }
+        if configuration_set := settings().mail_configuration_set:
+            request["ConfigurationSetName"] = configuration_set
+        response = _client().send_email(**request)
     except ClientError as error:
         raise NotSentError(error.response["Error"]["Code"]) from error
     except BotoCoreError as error:

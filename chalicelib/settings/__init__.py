@@ -88,6 +88,7 @@ class Settings:
     institutions: Mapping[int, str]  # names of financial institutions, by FInstID
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
+    mail_configuration_set: str | None  # of SES: bounces and complaints reach the operator; set by the stack
     sms_sender: str | None  # without it, no SMS leaves the stage
     sms_countries: frozenset[str]  # alpha-2: SMS go only there; empty: to the merchant's own country
     messages_per_merchant: int  # of a day
@@ -131,6 +132,7 @@ def _of_environment() -> Settings:
         institutions=_by_number(variables, "INSTITUTIONS", 'names by number, such as {"1": "First Bank"}'),
         partners=_partners(variables.get("PARTNERS") or "{}", stage),
         mail_from=_mail_from(variables.get("MAIL_FROM") or ""),
+        mail_configuration_set=variables.get("MAIL_CONFIGURATION_SET") or None,
         sms_sender=_sms_sender(variables.get("SMS_SENDER") or ""),
         sms_countries=_sms_countries(variables.get("SMS_COUNTRIES") or ""),
         messages_per_merchant=_number(variables, "MESSAGES_PER_MERCHANT", 2000, range(1, MAX_MESSAGES + 1)),

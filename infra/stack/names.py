@@ -31,6 +31,7 @@ RULES = {
     "AWS::Lambda::Function": Rule("FunctionName", 64),
     "AWS::Logs::LogGroup": Rule("LogGroupName", 512),
     "AWS::S3::Bucket": Rule("BucketName", 63, "[a-z0-9][a-z0-9.-]+[a-z0-9]"),
+    "AWS::SES::ConfigurationSet": Rule("Name", 64, "[A-Za-z0-9_-]+"),
     "AWS::SNS::Topic": Rule("TopicName", 256),
     "AWS::SQS::Queue": Rule("QueueName", 80),
     "AWS::Scheduler::Schedule": Rule("Name", 64),

@@ -99,7 +99,8 @@ def statements(name: str) -> list[Statement]:
 
 def sending() -> list[Statement]:
     """Return the statements about e-mails from the stage's sender, and SMS to telephones."""
-    own = [arn(f"ses:${{AWS::Region}}:${{AWS::AccountId}}:{kind}/*") for kind in ("identity", "configuration-set")]
+    names = ("identity/*", "configuration-set/${AWS::StackName}")
+    own = [arn(f"ses:${{AWS::Region}}:${{AWS::AccountId}}:{name}") for name in names]
     return [
         allow("ses", ("SendEmail", "SendRawEmail"), own, StringEquals={"ses:FromAddress": SENDER}),
         allow("sns", ("Publish",), ["*"]),

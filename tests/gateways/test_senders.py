@@ -154,6 +154,23 @@ def test_a_mail_is_html_where_there_is_html() -> None:
     assert [sent.body for sent in mails(to)] == ["<p>Hello"]
 
 
+@pytest.mark.parametrize("name", [None, "payments-dev"])
+def test_a_mail_names_the_set_that_reports_its_bounces(name: str | None, give: Give) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def send_email(**parameters: Any) -> dict[str, str]:
+        calls.append(parameters)
+        return {"MessageId": "1"}
+
+    give(
+        settings=replace(settings(), mail_configuration_set=name),
+        boto3_client=boto3_client("sesv2", send_email=send_email),
+    )
+    mail.send(an_entry(), an_email())
+
+    assert [call.get("ConfigurationSetName") for call in calls] == [name]
+
+
 def test_a_mail_that_is_refused_was_not_sent(give: Give) -> None:
     rejected = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
     give(boto3_client=boto3_client("sesv2", send_email=failing(rejected)))

@@ -158,9 +158,11 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
     elif service == "sesv2":
         identity = f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"
         sender = {"ses:FromAddress": parseaddr(parameters["FromEmailAddress"])[1]}
-        yield Permission("ses:SendEmail", identity, sender)
-        if "Raw" in parameters["Content"]:
-            yield Permission("ses:SendRawEmail", identity, sender)
+        actions = ["ses:SendEmail", *(["ses:SendRawEmail"] if "Raw" in parameters["Content"] else [])]
+        used = [identity]
+        if configuration_set := parameters.get("ConfigurationSetName"):
+            used.append(f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:configuration-set/{configuration_set}")
+        yield from (Permission(action, one, sender) for action in actions for one in used)
     else:
         resource = {"sns": str(parameters.get("TopicArn") or "+27829876543")}[service]
         yield Permission("sns:Publish", resource)

@@ -69,9 +69,9 @@ def test_the_account_the_logs_and_the_alarms_may_use_the_key_and_nobody_else(sam
     assert {sid: statement["Principal"] for sid, statement in statements.items()} == {
         "DelegateToTheAccountsPolicies": {"AWS": f"arn:aws:iam::{ACCOUNT_ID}:root"},
         "EncryptTheLogsOfTheStage": {"Service": f"logs.{REGION}.amazonaws.com"},
-        "EncryptWhatTheAlarmsPublish": {"Service": "cloudwatch.amazonaws.com"},
+        "EncryptWhatAlarmsAndMailEventsPublish": {"Service": ["cloudwatch.amazonaws.com", "ses.amazonaws.com"]},
     }
-    assert statements["EncryptWhatTheAlarmsPublish"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
+    assert statements["EncryptWhatAlarmsAndMailEventsPublish"]["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
     of_logs = ["Decrypt", "Describe*", "Encrypt", "GenerateDataKey*", "ReEncrypt*"]  # what CloudWatch Logs asks for
     assert statements["EncryptTheLogsOfTheStage"]["Action"] == [f"kms:{one}" for one in of_logs]
 
@@ -90,9 +90,24 @@ def test_the_logs_may_use_the_key_for_the_log_groups_of_the_stage_alone(sam: dic
 
 def test_alarms_may_use_the_key_and_those_of_another_account_may_not(sam: dict[str, Any]) -> None:
     # AWS documents the statement without a condition. One on a name that CloudWatch does not send silences all alarms.
-    assert key_statements(sam)["EncryptWhatTheAlarmsPublish"]["Condition"] == {
+    assert key_statements(sam)["EncryptWhatAlarmsAndMailEventsPublish"]["Condition"] == {
         "StringEqualsIfExists": {"aws:SourceAccount": ACCOUNT_ID}
     }
+
+
+def test_bounces_and_complaints_reach_the_tickets_as_alarms_do(sam: dict[str, Any]) -> None:
+    of_stack = deployed(sam)
+    policy = of_stack["TicketsPolicy"]["Properties"]
+    destination = of_stack["BouncesAndComplaints"]["Properties"]["EventDestination"]
+
+    assert destination["SnsDestination"] == {"TopicARN": {"Ref": "Tickets"}}
+    assert set(destination["MatchingEventTypes"]) == {"bounce", "complaint"}
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert (policy["Topics"], statement["Action"]) == ([{"Ref": "Tickets"}], "sns:Publish")
+    key = key_statements(sam)["EncryptWhatAlarmsAndMailEventsPublish"]
+    assert (statement["Principal"], statement["Condition"]) == (key["Principal"], key["Condition"])
+    shared = sam["Globals"]["Function"]["Environment"]["Variables"]
+    assert shared["MAIL_CONFIGURATION_SET"] == {"Ref": "MailEvents"}
 
 
 def access_log_format(sam: dict[str, Any]) -> dict[str, str]:

@@ -206,4 +206,6 @@ def test_a_name_that_aws_does_not_take_is_found_before_anything_is_created(
 def test_each_address_and_arn_is_one_of_its_partition(sam: dict[str, Any]) -> None:
     found = re.findall(r'"([^" ]*(?:arn:aws|amazonaws\.com)[^" ]*)"', json.dumps(sam))
 
-    assert set(found) == {f"{name}.amazonaws.com" for name in ("apigateway", "cloudwatch", "lambda")}  # also in China
+    assert set(found) == {
+        f"{name}.amazonaws.com" for name in ("apigateway", "cloudwatch", "lambda", "ses")
+    }  # also in China

@@ -111,7 +111,7 @@ def variables(sam: dict[str, Any], function: str) -> dict[str, str]:
     """Return the environment of a function in the template, with references resolved as in the local stage."""
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     own = sam["Resources"][function]["Properties"]["Environment"]["Variables"]
-    local = {**stage_settings.ENVIRONMENT, "ALLOWED_ORIGINS": "", "SMS_COUNTRIES": ""}
+    local = {**stage_settings.ENVIRONMENT, "MAIL_CONFIGURATION_SET": "", "ALLOWED_ORIGINS": "", "SMS_COUNTRIES": ""}
     return {name: value if isinstance(value, str) else local[name] for name, value in (shared | own).items()}
 
 
