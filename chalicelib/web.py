@@ -94,7 +94,7 @@ PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credentia
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **SAFETY}
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
-LOCAL_HINT = {"hint": "The local stage lacks its AWS or its tables: see `make run`, and in a test create_resources."}
+LOCAL_HINT = "The local stage lacks its AWS or tables: start `make run` or payments-stage, or call create_resources."
 FAILED = 400  # the least status of a failure
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 404: ErrorCode.UNKNOWN_PATH}
 
@@ -237,9 +237,9 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
             return respond(_answer(endpoint, _arguments(request, endpoint, parts, sent)), model, sent)
         except ServiceError as refusal:
             if refusal.error.is_outage:
-                is_of_the_store = refusal.error is ErrorCode.STORE_UNAVAILABLE
-                hint = LOCAL_HINT if is_of_the_store and settings().is_local else {}
-                log_defect(refusal, request_id=request_id_of(request), **hint)
+                log_defect(refusal, request_id=request_id_of(request))
+                if refusal.error is ErrorCode.STORE_UNAVAILABLE and settings().is_local:
+                    refusal = ServiceError(refusal.error, LOCAL_HINT)
             return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
             return crash(defect, request)

@@ -188,11 +188,14 @@ def _shown(name: str) -> str:
 
 @cache
 def _compared(model: type[Request]) -> tuple[str, ...]:
-    return tuple(sorted(name for name in fields_of(model).names & DECIDING if len(name) >= SHORTEST))
+    required = {
+        one.alias or name for name, one in model.model_fields.items() if one.is_required()
+    }  # refused without it
+    return tuple(sorted(name for name in fields_of(model).names & DECIDING | required if len(name) >= SHORTEST))
 
 
 def _near_name(written: str, model: type[Request], names: Mapping[str, Any]) -> str | None:
-    """Return the deciding name of an object that is absent and one letter away from an unknown name."""
+    """Return the deciding or required name of an object that is absent and one letter away from an unknown name."""
     for name in _compared(model):
         if name in names and not is_nothing(names[name], name, model):
             continue

@@ -24,8 +24,7 @@ SANDBOX = "SANDBOX"
 ISO8583 = "ISO8583"
 ACQUIRERS = (SANDBOX, ISO8583)
 
-# The form in which browsers send an origin: lower case, no path, no default port. http is allowed only on a developer's
-# machine. CloudFormation also checks this pattern.
+# An origin as browsers send it, and http only on a developer's machine. CloudFormation checks this pattern too.
 ORIGIN = (
     r"(https://[a-z0-9][a-z0-9.-]*(?!:443(?![0-9]))|http://(localhost|127\.0\.0\.1)(?!:80(?![0-9])))"
     r"(:[1-9][0-9]{0,4})?"

@@ -17,6 +17,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from enum import Enum
 from functools import cache, lru_cache, partial
 from http import HTTPStatus
@@ -45,6 +46,7 @@ from infra.stack import cloudformation, resources, template
 REQUEST_ID = "x-amzn-RequestId"
 MAX_BODY_BYTES = 10 * 1024 * 1024  # the limit of API Gateway
 MAX_DISCARD_SECONDS = 10
+MAX_COMPARED = 200  # letters of an unknown path
 IDLE_SECONDS = 60
 COMPRESSED_FROM = 1024  # bytes of an answer: `minimum_compression_size` of .chalice/config.json
 GZIP = re.compile(r"\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$).*)?", re.IGNORECASE)  # one that is not refused
@@ -112,7 +114,7 @@ class Authorizer(LocalGatewayAuthorizer):
             answer = guard({**lambda_event, "type": "REQUEST", "methodArn": arn, "body": None}, lambda_context)
         except Exception:  # noqa: BLE001  the gateway answers a crash of the function
             traceback.print_exc()
-            raise Refused(Kind.AUTHORIZER_FAILURE) from None
+            raise Refused(Kind.AUTHORIZER_FAILURE, message=web.LOCAL_HINT) from None
         if not isinstance(answer, dict):
             raise Refused(Kind.AUTHORIZER_CONFIGURATION_ERROR)
         context = {name: _text(value) for name, value in (answer.get("context") or {}).items()}
@@ -186,10 +188,17 @@ class Gateway(LocalGateway):
         try:
             event: Event = super()._generate_lambda_event(*request)
         except ValueError:
-            raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN) from None
+            raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN, message=self._nearby(*request[:2])) from None
         if not all(event["pathParameters"].values()):  # API Gateway takes no empty part of a path as a variable
             raise Refused(Kind.MISSING_AUTHENTICATION_TOKEN)
         return event
+
+    def _nearby(self, method: str, address: str) -> str | None:
+        """Return what to say about an unknown path that resembles one of the service."""
+        path = address.partition("?")[0][:MAX_COMPARED]
+        paths = [path for path, methods in self._app_object.routes.items() if method in methods]
+        near = get_close_matches(path, paths, n=1)
+        return f"{ErrorCode.UNKNOWN_PATH.message} The nearest is {method} {near[0]}." if near else None
 
 
 def _refused(request: Request, error: ErrorCode) -> Event:

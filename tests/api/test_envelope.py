@@ -30,6 +30,14 @@ def enveloped(reply: Reply) -> dict[str, Any]:
     return body
 
 
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api/v1/payments"), ("GET", "/api/v1/payment")])
+def test_an_unknown_path_names_the_nearest_on_the_local_stage(stage: str, method: str, path: str) -> None:
+    reply = call(stage, method, path, {}, TILL)
+
+    assert reply.error == (404, 207)
+    assert f"The nearest is {method} {path.removesuffix('s')}/" in reply.body["ErrorMessage"]
+
+
 @pytest.mark.parametrize(
     ("method", "path", "login", "error"),
     [

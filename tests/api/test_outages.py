@@ -11,6 +11,7 @@ import pytest
 from chalicelib import outside
 from chalicelib.gateways import secrets
 from chalicelib.store.aws_client import HURRIED, HURRIED_SECRET
+from chalicelib.web import LOCAL_HINT
 from infra.bench.client import through
 from infra.local import engines
 from tests.support.accounts import PASSWORD, accept_test_tokens, an_account
@@ -48,7 +49,7 @@ def test_an_outage_is_903_in_under_five_seconds_and_nobody_remembers_it(
     after, _ = _get(stage, account.basic)
 
     assert (reply.error, reply.headers["Retry-After"]) == ((503, 903), "1")
-    assert reply.body == {"ErrorCode": 903, "ErrorMessage": "The store is out of reach.", "Validations": None}
+    assert reply.body == {"ErrorCode": 903, "ErrorMessage": LOCAL_HINT, "Validations": None}
     assert seconds < SECONDS
     assert after.status == 200
     assert not [text for text in (account.email, PASSWORD, account.basic.split()[1]) if text in printed]

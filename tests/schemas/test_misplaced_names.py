@@ -57,6 +57,7 @@ WRONG: list[tuple[type[Request], dict[str, Any], str, str]] = [
     (SubmitPayment, {"BasicTran": {"Receipt": {"Email": "a@b.example"}}}, "BasicTran.Receipt", "Receipt"),
     (SubmitPayment, {"AcqTran": {"CurrencyId": "ZAR"}}, "AcqTran.CurrencyId", "BasicTran.CurrencyID"),
     (SubmitPayment, {"BasicTran": {"AuxData": {"Purchases": [1]}}}, "BasicTran.AuxData.Purchases", PURCHASES),
+    (SubmitPayment, {"basic_tran": {"x": 0}}, "basic_tran", "BasicTran"),
     (ReversePayment, {"Amount": 1, "BasicReverseTran": {}}, "Amount", "BasicReverseTran.Amount"),
     (ReversePayment, {"BasicReverseTran": {"Ammount": 1}}, "BasicReverseTran.Ammount", "Amount"),
     (ReversePayment, {"BasicReverseTran": {"PartialRevers": True}}, "BasicReverseTran.PartialRevers", "PartialReverse"),
