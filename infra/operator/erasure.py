@@ -18,6 +18,8 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.card import LinkedCard
@@ -339,4 +341,9 @@ def _store_picture() -> None:
 def _delete(versions: list[StoredFile]) -> None:
     for start in range(0, len(versions), AT_ONCE):
         objects = [{"Key": one.name, "VersionId": one.version} for one in versions[start : start + AT_ONCE]]
-        payer_records.bucket().delete_objects(Bucket=settings().bucket, Delete={"Objects": objects, "Quiet": True})
+        answer = payer_records.bucket().delete_objects(
+            Bucket=settings().bucket, Delete={"Objects": objects, "Quiet": True}
+        )
+        if kept := answer.get("Errors"):  # in an answer of status 200
+            message = f"{len(kept)} files are kept. The erasure is unfinished: run the command again"
+            raise ClientError({"Error": {"Code": kept[0]["Code"], "Message": message}}, "DeleteObjects")

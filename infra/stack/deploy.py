@@ -9,7 +9,8 @@ smoke payment runs on the new version. If it fails, the update is cancelled, whi
 neither alarms nor a merchant, so it is only created.
 WATCHED_MINUTES=0 watches nothing: for the correction of a defect whose alarm rings already.
 
-The tables are protected from deletion after the change, not by the template: a rollback deletes those that it created.
+The tables and the stack are protected from deletion after the change, not by the template: a rollback deletes what it
+created.
 """
 
 import os
@@ -39,6 +40,14 @@ WAIT = {"Delay": PAUSE_S, "MaxAttempts": 1080}  # three hours: an index of a lar
 QUIET = timedelta(minutes=2)  # without a change for so long, the resources are changed and CloudFormation watches
 RETRIES = Config(retries={"mode": "standard", "max_attempts": 10})
 AGAIN = "docs/operator.md#when-a-deployment-fails"
+# The next step from a status in which CloudFormation takes no other change.
+STUCK = {
+    "ROLLBACK_FAILED": "Resources remain. Run `aws cloudformation delete-stack --stack-name {}`, then deploy again.",
+    "UPDATE_ROLLBACK_FAILED": (
+        "Never delete it. Remove the cause, run `aws cloudformation continue-update-rollback --stack-name {}`, then "
+        "deploy again."
+    ),
+}
 FAILED_CREATION = "ROLLBACK_COMPLETE"  # no update can lead to this status: the stack was never complete
 UPDATED = ("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "UPDATE_COMPLETE")
 BACK = "--back"
@@ -92,6 +101,9 @@ class Deployment:
         The alarms are watched for so many minutes after an update; 0 watches none.
         """
         before = self.described()
+        if before and (step := STUCK.get(before["StackStatus"])):
+            message = f"{self._stack} is {before['StackStatus']}. {step.format(self._stack)}"
+            raise DeployError(message)
         if before and before["StackStatus"] == FAILED_CREATION:
             print(f"The creation of {self._stack} failed before. The stack is deleted, and created again.", flush=True)
             self.client.delete_stack(StackName=before["StackId"], ClientRequestToken=self.token)
@@ -109,7 +121,7 @@ class Deployment:
                 look = f"Look at it: aws cloudformation describe-stacks --stack-name {self._stack}"
                 message = f"{problem} The change of {self._stack} goes on without this command. {look}"
                 raise DeployError(message.strip()) from problem
-        self._protect_tables()
+        self._protect()
         return _address(self.described() or {})
 
     def _prepare(self, url: str, given: Mapping[str, str], before: Description | None, minutes: int) -> bool:
@@ -189,8 +201,9 @@ class Deployment:
             last: Any = failed.last_response
             if "Stacks" not in last:
                 raise
-            print(message := f"{self._stack} is {last['Stacks'][0]['StackStatus']}.", flush=True)
-            message = f"{message} {self._first_failure(last['Stacks'][0]['StackId'])}"
+            status, stack_id = last["Stacks"][0]["StackStatus"], last["Stacks"][0]["StackId"]
+            print(message := f"{self._stack} is {status}.", flush=True)
+            message = f"{message} {self._first_failure(stack_id)} {STUCK.get(status, '').format(self._stack)}".strip()
             raise DeployError(message) from failed
 
     def _first_failure(self, stack: str) -> str:
@@ -204,7 +217,8 @@ class Deployment:
         ]
         return failures[-1] if failures else "No event names a failure."
 
-    def _protect_tables(self) -> None:
+    def _protect(self) -> None:
+        self.client.update_termination_protection(StackName=self._stack, EnableTerminationProtection=True)
         dynamodb = boto3.client("dynamodb")
         standing = f"StackResourceSummaries[?ResourceType=='{TABLE_TYPE}' && ResourceStatus!='DELETE_COMPLETE']"
         for name in self._listed("list_stack_resources", f"{standing}.PhysicalResourceId"):

@@ -61,7 +61,7 @@ def _others() -> list[Statement]:
     named = resources.definition()["Resources"].items()
     secrets = [{"Ref": name} for name, item in named if item.get("Type") == SECRET_TYPE]
     stack = arn("cloudformation:${AWS::Region}:${AWS::AccountId}:stack/${AWS::StackName}/*")
-    files = ("DeleteObjectVersion", "GetObject", "GetObjectVersion", "PutObject")
+    files = ("DeleteObject", "DeleteObjectVersion", "GetObject", "GetObjectVersion", "PutObject")
     return [
         allow("cloudformation", ("DescribeStackResource",), [stack]),
         allow("lambda", ("GetFunctionConfiguration",), functions),

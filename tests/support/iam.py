@@ -174,6 +174,7 @@ def _file_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator
         yield Permission("s3:ListBucketVersions", bucket)
     elif operation == "DeleteObjects":
         for one in parameters["Delete"]["Objects"]:
+            yield Permission("s3:DeleteObject", f"{bucket}/{one['Key']}")  # for a version as well
             yield from _file_permissions("DeleteObject", {**parameters, **one})
     else:
         of_version = "Version" if "VersionId" in parameters else ""

@@ -11,6 +11,7 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib import outside
 from chalicelib.domain import message_limits
 from chalicelib.domain.agent import MobileSettings
 from chalicelib.domain.kinds import Features
@@ -23,7 +24,7 @@ from infra.operator import commands as operator
 from infra.operator import erasure
 from infra.operator.payer_records import of_email
 from tests.support import http
-from tests.support.giving import Give, Terminal, typing
+from tests.support.giving import Give, Terminal, boto3_client, typing
 from tests.support.outages import lose_an_answer
 from tests.support.payers import Payer, now, places_of, stored
 from tests.support.stored import stored_transaction
@@ -264,6 +265,22 @@ def test_the_places_that_a_killed_erasure_left_are_found(
     assert [line.split("  ")[0] for line in listed.splitlines()[:-1]] == ["files", "outbox", "outbox"]
 
     payer.erase()
+    assert places_of(payer.planted) == []
+
+
+def test_files_that_s3_keeps_are_said_and_erased_by_the_next() -> None:
+    payer = Payer()
+    payer.pay_everywhere()
+
+    def refuse(**request: Any) -> dict[str, Any]:
+        return {"Errors": [{"Key": one["Key"], "Code": "AccessDenied"} for one in request["Delete"]["Objects"]]}
+
+    with outside.given(boto3_client=boto3_client("s3", delete_objects=refuse)):
+        with pytest.raises(SystemExit, match=r"AccessDenied.* files are kept\. The erasure is unfinished"):
+            payer.erase()
+        assert places_of(payer.planted) != []
+    payer.erase()
+
     assert places_of(payer.planted) == []
 
 

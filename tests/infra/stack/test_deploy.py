@@ -58,7 +58,8 @@ class Cloud:
         self.stack = stack
         self.build = build
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.answers: dict[str, list[dict[str, Any]]] = {}  # by operation; the last one is repeated
+        # By operation; the last one is repeated. moto has no termination protection.
+        self.answers: dict[str, list[dict[str, Any]]] = {"UpdateTerminationProtection": [{}]}
 
     def client(self, service: str, **options: Any) -> Any:
         client = MAKE(service, **options)
@@ -187,6 +188,8 @@ def test_a_stack_is_created_and_updated_and_its_tables_are_protected(
     first = cloud.parameters()["Release"]
     assert capsys.readouterr().out == f"{cloud.stack} is at {ADDRESS}\n"
     assert is_protected(f"{cloud.stack}-old")
+    protection = {"StackName": cloud.stack, "EnableTerminationProtection": True}
+    assert cloud.sent("UpdateTerminationProtection") == [protection]
 
     cloud.package("old", "new", AlarmEmail="", NewOne="")
     cloud.make()
@@ -388,7 +391,7 @@ def test_a_stack_whose_creation_failed_and_that_cannot_be_deleted_is_not_created
 
 
 def test_a_stack_that_takes_no_change_is_left_alone_and_cloudformation_says_why(standing: Cloud) -> None:
-    state = f"Stack:{standing.stack} is in UPDATE_ROLLBACK_FAILED state and can not be updated."
+    state = f"Stack:{standing.stack} is in UPDATE_IN_PROGRESS state and can not be updated."
     standing.answers["CreateChangeSet"] = [refused("ValidationError", state)]
 
     with pytest.raises(SystemExit, match=state) as refusal:
@@ -396,6 +399,20 @@ def test_a_stack_that_takes_no_change_is_left_alone_and_cloudformation_says_why(
 
     assert "\n" not in str(refusal.value)
     assert standing.sent("ExecuteChangeSet") == []
+
+
+@pytest.mark.parametrize(
+    ("status", "step"),
+    [("ROLLBACK_FAILED", "delete-stack"), ("UPDATE_ROLLBACK_FAILED", "continue-update-rollback")],
+)
+def test_a_stack_that_is_stuck_names_the_next_step(standing: Cloud, status: str, step: str) -> None:
+    named = rf"is {status}\..* `aws cloudformation {step} --stack-name {standing.stack}`"
+    with pytest.raises(DeployError, match=named):
+        standing.update(status)
+
+    standing.show(status)
+    with pytest.raises(SystemExit, match=named):
+        standing.make()
 
 
 @pytest.mark.parametrize("code", ["ExpiredToken", "ValidationError"])
