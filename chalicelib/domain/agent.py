@@ -23,6 +23,7 @@ class MobileSettings:
     service_pay_dashboard: bool | None = None
     mobile_app_password_store: bool | None = None
     barcode_scanner: bool | None = None
+    cards_stopped: bool | None = None  # of a merchant, by the operator: no cards, whatever else is set
 
 
 @dataclass(frozen=True)

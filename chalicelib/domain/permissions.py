@@ -118,14 +118,8 @@ def check_returns_enabled(agent: Agent, merchant: Merchant | None) -> None:
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Returns are not enabled for the agent.")
 
 
-def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Refuse to list the linked cards of `agent_id`, except to itself and to the managers of its merchant."""
-    _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
-    _check_allowed(_is_manager(agent) or agent.id == agent_id)
-
-
-def check_can_use_drawer(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Refuse to show or count the drawer of `agent_id`, except to itself and to the managers of its merchant."""
+def check_is_own(agent: Agent, client_id: int, agent_id: int) -> None:
+    """Refuse the linked cards and the drawer of `agent_id`, except to itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
@@ -158,6 +152,9 @@ DEFAULTS = MobileSettings(
 )
 
 
+CARDS_STOPPED = MobileSettings(features=Features(accept_cards=False), allow_linked_cards=0)
+
+
 def layers_of(
     agent: MobileSettings | None, merchant: MobileSettings | None
 ) -> tuple[list[MobileSettings], list[Features]]:
@@ -165,7 +162,8 @@ def layers_of(
 
     If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force.
     """
-    settings = [one for one in (agent, merchant, DEFAULTS) if one]
+    stop = CARDS_STOPPED if merchant and merchant.cards_stopped else None
+    settings = [one for one in (stop, agent, merchant, DEFAULTS) if one]
     ignored = agent if agent and agent.features and agent.features.inherited else None
     return settings, [one.features for one in settings if one.features and one is not ignored]
 

@@ -152,7 +152,7 @@ def _named(body: ReportDrawer, admitted: Admitted) -> Named:
     scope, agent = _account(admitted, *accounts[0]) if accounts else (scope_of(admitted, None), admitted.agent)
     if accounts and _account(admitted, *accounts[-1])[0].client_id != scope.client_id:
         raise invalid_references(missing("agent_id", ErrorCode.AGENT_NOT_FOUND))
-    permissions.check_can_use_drawer(admitted.agent, scope.client_id, agent.id)
+    permissions.check_is_own(admitted.agent, scope.client_id, agent.id)
 
     merchant = admitted.merchant
     is_blind = bool(merchant and merchant.drawer_blind and not permissions.is_administrator(admitted.agent))
@@ -167,7 +167,7 @@ def _with_drawer(named: Named, drawer_id: str, body: ReportDrawer, admitted: Adm
         raise invalid_references(missing("drawer_id", ErrorCode.AGENT_NOT_FOUND))
     if drawer.agent_id == named.agent.id:
         return replace(named, drawer=drawer)
-    permissions.check_can_use_drawer(admitted.agent, drawer.client_id, drawer.agent_id)
+    permissions.check_is_own(admitted.agent, drawer.client_id, drawer.agent_id)
     if body.agent_id is not None:
         raise invalid(Finding("drawer_id", Check.CONTRADICTION, "It is not a drawer of this AgentID."))
     agent = admitted.read(agents.key(drawer.agent_id))

@@ -28,7 +28,7 @@ def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], 
     owner = admitted.read(agents.key(owner_id))
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-    permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)
+    permissions.check_is_own(admitted.agent, owner.client_id, owner.id)
     body.check_readable()
     merchant = admitted.merchant_of(owner.client_id)
 

@@ -9,7 +9,6 @@ import argparse
 import json
 import os
 import re
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -17,42 +16,37 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 from botocore.parsers import ResponseParserError
 
 from chalicelib import log, outside
 from chalicelib.domain import card
-from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
-from chalicelib.domain.acquirer_messages import LAST_STAN
-from chalicelib.domain.agent import Login
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import MessageTrace
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.secrets import REMEMBERED_S, pseudonym, signing
-from chalicelib.services import linked_cards, outbox, payment_sweep
-from chalicelib.services.authentication import LOGIN
+from chalicelib.gateways.secrets import REMEMBERED_S, signing
+from chalicelib.services import linked_cards
 from chalicelib.settings import SettingsError, settings
-from chalicelib.store import agents, audit, due_records, transactions
+from chalicelib.store import audit
 from chalicelib.store.aws_client import CallError, RefusedError, is_dropped
-from chalicelib.store.table import decode, table_name
 from infra.local import stage_clock
 from infra.operator import stage, stage_secret, terminal
+from infra.operator.merchants import CARDS, SHOW, merchant_command, takings_command, who_command
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild import rebuild_command
 from infra.operator.reconcile import HEADER, reconcile_command
 from infra.operator.restore import restore_command
 from infra.operator.smoke_merchant import smoke_merchant_command
+from infra.operator.status import ring_command, status_command
 from infra.operator.system_users import (
     BLOCK,
+    CREATE,
     DELETE,
     LIST,
     UNBLOCK,
     agent_of,
     replace_credentials_command,
-    system_user_command,
     system_users_command,
 )
 
@@ -79,26 +73,6 @@ def _link_card_command(options: argparse.Namespace) -> None:
     )
     result = "is linked" if linked.status == card.VERIFIED else "is not linked: the acquirer did not verify it"
     print(f"Card {linked.id}, {linked.details.masked}, of agent {agent.id} {result}.")
-
-
-def _sweep_command(options: argparse.Namespace) -> None:
-    with options.settings_of(stage.SWEEP):
-        swept = payment_sweep.run(outside.now())
-        messages = outbox.sweep(outside.now())
-    print(f"Processed {swept.done} payments and {messages.done} messages.")
-    if swept.silent:
-        print(f"No answer from {', '.join(swept.silent)}: one payment a run is tried until there is one.")
-    if swept.is_unfinished:
-        print("More is due: run the command again.")
-    print(_pending())
-
-
-def _pending() -> str:
-    entries = [one for code in outside.current.acquirers for one in due_records.of_lane(transactions.TABLE, code, EVER)]
-    if not entries:
-        return "No payment is pending."
-    at = min(one.since for one in entries)
-    return f"Still pending: {len(entries)}, reversals included. The next attempt is due at {at:%Y-%m-%dT%H:%M:%SZ}."
 
 
 def _read_secret(prompt: str) -> Secret:
@@ -158,79 +132,60 @@ def _use_certificate_command(options: argparse.Namespace) -> None:
 
 def _undo_secret_command(options: argparse.Namespace) -> None:
     step = stage_secret.step_back(accepts_leaked=options.accept_leaked)
-    if not options.yes:
-        _confirm(step)
+    changes = ", ".join(f"{name} {'is removed' if name in step.removed else 'changes'}" for name in step.differs)
+    about = f"The version before the latest change differs: {changes or 'nothing'}."
+    terminal.confirm(f"{about} Return to it?", is_agreed=options.yes)
     stage_secret.undo(step)
     names = ", ".join(step.differs) or "nothing"
     print(f"Returned to the version before: {names} differs. The same command returns to the later one.")
     print(f"Every function uses it in {REMEMBERED_MINUTES} minutes at the latest.")
 
 
-def _confirm(step: stage_secret.StepBack) -> None:
-    """Ask at a terminal. Without one, exit with one line if the version before lacks a secret that all need."""
-    changes = ", ".join(f"{name} {'is removed' if name in step.removed else 'changes'}" for name in step.differs)
-    about = f"The version before the latest change differs: {changes or 'nothing'}."
-    if terminal.is_there():
-        if not terminal.agrees(f"{about} Return to it? [y/N] "):
-            sys.exit("Nothing is changed.")
-    elif step.removed & stage_secret.NEEDED:
-        sys.exit(f"{about} Nothing is changed: there is no terminal to ask at. Add --yes to return to it.")
-
-
 def _audit_command(options: argparse.Namespace) -> None:
-    entries = list(audit.of(options.object))
+    name = f"agent#{agent_of(options.object).id}" if "@" in options.object else options.object
+    entries = list(audit.of(name))
     if not entries:
-        sys.exit(f"No change of {options.object} is stored. Objects are named like {OBJECTS}.")
+        sys.exit(f"No change of {name} is stored. Objects are named like {OBJECTS}, an agent by its e-mail too.")
     for entry in entries:
         at = entry.at.partition("#")[0]
         by = "operator" if entry.by == audit.OPERATOR else f"agent {entry.by}"
         print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(entry.fields)}")
 
 
-def _echo_command(_: argparse.Namespace) -> None:
-    """Print the time of the host's answer. Exit with one line if there is no answer, or another than 00."""
-    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  the other commands need no codec
-
-    host = settings().iso8583
-    if host is None:
-        sys.exit("The stage has no acquirer ISO8583.")
-    where = f"{host.host}:{host.port}"
-    began = outside.now()
-    try:
-        code = Iso8583(host).echo(MessageTrace(1 + secrets.randbelow(LAST_STAN), began), ECHO_SECONDS)
-    except UnreachableError:
-        sys.exit(f"No connection to {where}: see the line `iso8583_unreachable` above.")
-    except AcquirerError:
-        sys.exit(f"{where} took the message and did not answer within {ECHO_SECONDS:.0f} s, or not by the interface.")
-    if code != APPROVED_CODE:
-        sys.exit(f"{where} answers {code:02d}: {text_of_code(code)}.")
-    print(f"{where} answers, after {(outside.now() - began).total_seconds() * 1000:.0f} ms.")
-
-
-def _find_login_command(options: argparse.Namespace) -> None:
-    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
-    for page in pages:
-        for item in page["Items"]:
-            if "agent_id" in item and options.digest == pseudonym(LOGIN, item["email"]["S"]):
-                login = decode(Login, item)  # type: ignore[arg-type]  # it has only numbers and texts
-                print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
-                return
-    sys.exit("No agent has this login.")
-
-
+YES = {"action": "store_true", "help": "without a question"}
 # Each command: its help, its function, and its arguments as argparse takes them.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, dict[str, Any]]]] = {
-    "system-user": (
-        "create a system user",
-        system_user_command,
-        {"--email": {"required": True}, "--name": {"required": True}, "--phone": {"default": ""}},
+    "status": ("print the state of the stage on one screen", status_command, {}),
+    "ring": ("let one alarm of each topic ring, as a trial", ring_command, {}),
+    "merchant": (
+        "list merchants, show one, block or unblock one, stop or take cards",
+        merchant_command,
+        {
+            "action": {"choices": [LIST, SHOW, BLOCK, UNBLOCK, CARDS]},
+            "words": {"nargs": "*", "metavar": "N on|off", "help": "its ID; of cards also on or off"},
+            "--all": {"nargs": "?", "const": "", "metavar": "on|off", "help": "the cards of all merchants"},
+            "--yes": YES,
+        },
+    ),
+    "who": (
+        "print the merchants, terminals and agents that a text names",
+        who_command,
+        {"text": {"help": "an e-mail, name, telephone, number, TID, MID, or `login` of a line `denied` in the log"}},
+    ),
+    "takings": (
+        "print what each merchant took and gave back in a month, as CSV",
+        takings_command,
+        {"--month": {"required": True, "help": "such as 2026-11"}},
     ),
     "system-users": (
-        "list the system users; block, unblock or delete one",
+        "list the system users; create, block, unblock or delete one",
         system_users_command,
         {
-            "action": {"nargs": "?", "default": LIST, "choices": [LIST, BLOCK, UNBLOCK, DELETE]},
-            "--email": {"help": "of the system user to block, unblock or delete"},
+            "action": {"nargs": "?", "default": LIST, "choices": [LIST, CREATE, BLOCK, UNBLOCK, DELETE]},
+            "--email": {"help": "of the system user"},
+            "--name": {"help": "of a new one"},
+            "--phone": {"default": "", "help": "of a new one"},
+            "--yes": YES,
         },
     ),
     "replace-credentials": (
@@ -245,11 +200,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--email": {"required": True, "help": "of its till, which gets no message"},
             "--system-user": {"required": True, "help": "e-mail of the system user that creates it"},
         },
-    ),
-    "show-secrets": (
-        "print the names and dates of the stage's secrets, no values",
-        lambda _: print(*stage_secret.described(), sep="\n"),
-        {},
     ),
     "rotate-signing": (
         "make a new secret for signing JSON web tokens",
@@ -278,7 +228,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         _undo_secret_command,
         {
             "--accept-leaked": {"action": "store_true", "help": "also if that accepts a signing secret that leaked"},
-            "--yes": {"action": "store_true", "help": "without a question, also if that removes the signing secret"},
+            "--yes": YES,
         },
     ),
     "link-card": (
@@ -290,7 +240,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--acquirer": {"help": "default: that of the stage"},
         },
     ),
-    "sweep": ("finish pending payments, send due messages", _sweep_command, {}),
     "reconcile": (
         "compare a host's list of a day with our books",
         reconcile_command,
@@ -310,12 +259,6 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         },
     ),
     "rebuild": ("write counters and history entries again from the transactions", rebuild_command, {}),
-    "echo": ("ask the host of the acquirer ISO8583 whether it is there (0800)", _echo_command, {}),
-    "find-login": (
-        "print the login that a digest in the log stands for",
-        _find_login_command,
-        {"digest": {"help": "`login` of a line `denied` or `login_from_many_places`"}},
-    ),
     "payer": (
         "find, export or erase the data of a payer in one merchant",
         payer_command,
@@ -324,7 +267,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--email": {"help": "in any case; others on the machine may see it, but not standard input"},
             "--phone": {"help": "international, or as in the merchant's country"},
             "--merchant": {"type": int, "required": True, "help": "its ID"},
-            "--yes": {"action": "store_true", "help": "erase without a question"},
+            "--yes": YES,
         },
     ),
     "audit": (
@@ -358,6 +301,7 @@ def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
     for name, (about, _, accepted) in COMMANDS.items():
         command = commands.add_parser(name, help=about)
         _add_stage(command, argparse.SUPPRESS)
+        command.set_defaults(misused=command.error)
         for argument, options in accepted.items():
             command.add_argument(argument, **options)
     return parser.parse_args(arguments)
@@ -370,8 +314,8 @@ def _add_stage(parser: argparse.ArgumentParser, default: str | None) -> None:
 
 def _run(chosen: argparse.Namespace) -> None:
     _check_address()
-    chosen.settings_of = stage.settings_of(chosen.stage, chosen.stack)
-    with _log_apart(chosen), _refusals_in_a_line(), chosen.settings_of(stage.API), _refusals_in_a_line():
+    of_stage = stage.settings_of(chosen.stage, chosen.stack)
+    with _log_apart(chosen), _refusals_in_a_line(), of_stage, _refusals_in_a_line():
         aws_url = os.environ.get("AWS_ENDPOINT_URL")
         with stage_clock.followed(aws_url) if settings().is_local and aws_url else nullcontext():
             COMMANDS[chosen.command][1](chosen)

@@ -97,14 +97,12 @@ def _text_of(count: int, merchant: Merchant) -> str:
 
 
 def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed: bool) -> None:
-    if not is_confirmed and not terminal.is_there():
-        sys.exit("Nothing is erased: there is no terminal to ask at. Add --yes to erase without a question.")
     found = families_to_erase(merchant, address, now)
     count = _count(found)
-    if (count or payer_records.drawers_of(merchant, address)) and not is_confirmed:
-        question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone. [y/N] "
-        if not terminal.agrees(question):
-            sys.exit("Nothing is erased.")
+    if not count and not payer_records.drawers_of(merchant, address):
+        sys.exit(f"Nothing of this payer is found in merchant {merchant.id}.")
+    question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone."
+    terminal.confirm(question, is_agreed=is_confirmed)
     try:
         erased = erase(merchant, address, found, now)
     except UnfinishedError:

@@ -9,7 +9,7 @@ is that of the whole stage, as in a process of the local stage.
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from difflib import get_close_matches
 
@@ -20,17 +20,14 @@ from chalicelib.settings import LOCAL
 from infra.local import stage_settings
 from infra.stack import config, resources
 
-# Functions of the stack. The API has the most settings. The sweep may have others (docs/operator.md#settings).
-API, SWEEP = "APIHandler", "Sweep"
+FUNCTION = "APIHandler"  # the function of the stack with the most settings
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")  # Lambda sets both; boto3 reads the second
 # Variables that every deployed stage has.
 OF_EVERY_STAGE = {*resources.definition()["Globals"]["Function"]["Environment"]["Variables"], *config.PARAMETERS}
 
-SettingsOf = Callable[[str], AbstractContextManager[None]]
 
-
-def settings_of(name: str | None, stack: str | None) -> SettingsOf:
-    """Return the context of a command that works on this stage, by the function whose settings it needs.
+def settings_of(name: str | None, stack: str | None) -> AbstractContextManager[None]:
+    """Return the context of a command that works on this stage.
 
     Without a name, STAGE of the environment names the stage; STACK names a stack unless it is `payments-<stage>`. Exit
     with one line without a name, or if this shell has only some of the settings.
@@ -46,14 +43,14 @@ def settings_of(name: str | None, stack: str | None) -> SettingsOf:
         sys.exit(f"{config.FILE} has no stage {name}; it has {meant[0]}.")
     if name == LOCAL:
         if _is_of_the_local_stage():
-            return lambda _: nullcontext()
+            return nullcontext()
         if given:
             _refuse(given)
-        return lambda _: stage_settings.replaced(stage_settings.read(), "AWS_")
+        return stage_settings.replaced(stage_settings.read(), "AWS_")
     if given and not all(one in os.environ for one in OF_EVERY_STAGE):
         _refuse(given)
     stack = stack or os.environ.get("STACK") or f"payments-{name}"
-    return lambda function: _of_function(name, stack, function, given)
+    return _of_function(name, stack, given)
 
 
 def _is_of_the_local_stage() -> bool:
@@ -72,20 +69,16 @@ def _refuse(given: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _of_function(name: str, stack: str, function: str, given: Mapping[str, str]) -> Iterator[None]:
-    """Give the process the settings of a function in the block. Exit with one line if they are another stage's."""
+def _of_function(name: str, stack: str, given: Mapping[str, str]) -> Iterator[None]:
+    """Give the process the settings of the stage in the block. Exit with one line if they are another stage's."""
     named = {value for one in REGIONS if (value := os.environ.get(one))}
     if len(named) > 1:
         sys.exit(f"{' and '.join(REGIONS)} name two regions: {', '.join(sorted(named))}.")
-    variables = _variables(stack, function)
+    variables = _variables(stack)
     if variables.get("STAGE") != name:
         sys.exit(f"The stack {stack} is the stage {variables.get('STAGE')}, not {name}.")
     deployed = {one: value for one, value in variables.items() if one in config.SETTINGS}
-    if (
-        given
-        and function == API
-        and {**given, "STAGE": name} != {one: value for one, value in deployed.items() if value}
-    ):
+    if given and {**given, "STAGE": name} != {one: value for one, value in deployed.items() if value}:
         _refuse(given)
     with stage_settings.replaced({**deployed, **dict.fromkeys(REGIONS, _region())}):
         yield
@@ -99,18 +92,18 @@ def _region() -> str:
     )
 
 
-def _variables(stack: str, function: str) -> dict[str, str]:
-    """Return the environment of a function of the stack. Exit with one line if there is none."""
+def _variables(stack: str) -> dict[str, str]:
+    """Return the environment of the API's function. Exit with one line if there is none."""
     try:
         stacks = boto3.client("cloudformation", region_name=_region())
-        found = stacks.describe_stack_resource(StackName=stack, LogicalResourceId=function)["StackResourceDetail"]
+        found = stacks.describe_stack_resource(StackName=stack, LogicalResourceId=FUNCTION)["StackResourceDetail"]
     except ClientError as refusal:
         if refusal.response["Error"]["Code"] != "ValidationError":
             raise
         reason = refusal.response["Error"]["Message"].rstrip(".")
         sys.exit(f"{reason}, in {_region()}. STACK names another stack, AWS_REGION another region.")
     if not (name := found.get("PhysicalResourceId")):
-        sys.exit(f"The stack {stack} has no {function}: it is {found['ResourceStatus']}.")
+        sys.exit(f"The stack {stack} has no {FUNCTION}: it is {found['ResourceStatus']}.")
     functions = boto3.client("lambda", region_name=_region())
     shown = functions.get_function_configuration(FunctionName=name).get("Environment", {})
     if "Variables" not in shown:

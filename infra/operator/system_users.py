@@ -28,7 +28,8 @@ from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, read_all, readable, table_name
 from infra.operator import items, terminal
 
-LIST, BLOCK, UNBLOCK, DELETE = "list", "block", "unblock", "delete"
+LIST, CREATE, BLOCK, UNBLOCK, DELETE = "list", "create", "block", "unblock", "delete"
+ASKED = {BLOCK: "Its credentials and sessions are refused.", DELETE: "That is final."}
 DONE = {
     BLOCK: "is blocked: its credentials and sessions are refused",
     UNBLOCK: "is active again, with its password and its key. Its earlier sessions have ended",
@@ -64,8 +65,10 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
     return agent
 
 
-def system_user_command(options: argparse.Namespace) -> None:
+def _create_command(options: argparse.Namespace) -> None:
     """Create a system user, and print its ID."""
+    if not (options.email and options.name):
+        options.misused("system-users create --email ann@example.com --name Ann")
     if not re.fullmatch(EMAIL, options.email):
         sys.exit("The e-mail address is not valid.")
     phone = phone_numbers.parse(options.phone, None) if options.phone else None
@@ -124,15 +127,21 @@ def replace_credentials_command(options: argparse.Namespace) -> None:
 
 
 def system_users_command(options: argparse.Namespace) -> None:
-    """List the system users; or block, unblock or delete one. Exit with one line if nothing can be done."""
+    """List the system users, create one, or change one. Exit with one line if nothing can be done."""
+    if options.action == CREATE:
+        _create_command(options)
+        return
     if options.action == LIST:
-        _print_table([HEADER, *_rows(outside.now())])
+        terminal.print_table([HEADER, *_rows(outside.now())])
         return
     if not options.email:
-        sys.exit("Name the system user: --email ann@example.com.")
+        options.misused(f"system-users {options.action} --email ann@example.com")
     agent = agent_of(options.email)
     if not agent.is_system_user:
         sys.exit(f"Agent {agent.id} belongs to merchant {agent.client_id}: its administrator blocks it.")
+    if options.action in ASKED:
+        question = f"{options.action.capitalize()} system user {agent.id}, {agent.name}? {ASKED[options.action]}"
+        terminal.confirm(question, is_agreed=options.yes)
     try:
         change(agent, options.action)
     except ChangedMeanwhileError:
@@ -153,7 +162,7 @@ def change(before: Agent, action: str) -> None:
     checks = []
     if before.state == ACTIVE:
         if (other := _another_active(before)) is None:
-            sys.exit("This is the last active system user. Create another one first, with `system-user`.")
+            sys.exit("This is the last active system user. Create another one first: `system-users create`.")
         checks = [agents.check_unchanged(other)]
     act = Act(action, OPERATOR, outside.now())
     if action == DELETE:
@@ -200,9 +209,3 @@ def _open_sessions(versions: dict[int, int], now: datetime) -> defaultdict[int, 
 
 def _time(at: datetime | None) -> str:
     return f"{at:%Y-%m-%d %H:%M}" if at else "-"
-
-
-def _print_table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())

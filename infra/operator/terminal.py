@@ -1,6 +1,7 @@
 """What an operator types: lines of standard input, answers to questions, and secrets that the screen does not show."""
 
 import getpass
+import sys
 
 from chalicelib import outside
 
@@ -20,7 +21,19 @@ def hidden(prompt: str) -> str:
     return getpass.getpass(prompt) if is_there() else line()
 
 
-def agrees(question: str) -> bool:
-    """Ask a question, and return whether the answer is yes."""
-    print(question, end="", flush=True)
-    return line().strip().lower() in {"y", "yes"}
+def confirm(question: str, *, is_agreed: bool) -> None:
+    """Ask before an act. Exit with one line for another answer than yes, and without a terminal or `--yes`."""
+    if is_agreed:
+        return
+    if not is_there():
+        sys.exit(f"{question} There is no terminal to ask at: nothing is changed. Add --yes.")
+    print(f"{question} [y/N] ", end="", flush=True)
+    if line().strip().lower() not in {"y", "yes"}:
+        sys.exit("Nothing is changed.")
+
+
+def print_table(rows: list[tuple[str, ...]]) -> None:
+    """Print rows of texts in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())

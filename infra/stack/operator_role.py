@@ -5,17 +5,23 @@ tests/infra/operator/test_role.py runs each command and compares its calls with 
 
 from typing import Any
 
-from infra.stack import policies, resources
+from infra.stack import resources
+from infra.stack.alarms import TOPICS
 from infra.stack.policies import FILES, KEY, TABLE, USE_OF_THE_KEY, Statement, allow, arn, via
 from infra.stack.resources import SECRET_TYPE, TABLE_TYPE
 
 HOURS = 12  # of a session: the copies of large tables take hours
-FUNCTIONS = ("APIHandler", "Sweep")
+# What `status` looks at, which is of the whole account.
+OF_THE_ACCOUNT = (
+    *("acm:DescribeCertificate", "ce:GetCostAndUsage", "dynamodb:ListTables", "ses:GetAccount"),
+    *("sns:GetSMSAttributes", "sns:GetSMSSandboxAccountStatus"),
+)
 READ = ("BatchGetItem", "GetItem", "Query", "Scan")
 WRITTEN = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")
 # DynamoDB fills a copy with the caller's permissions.
 COPIED = ("BatchWriteItem", "DeleteItem", "DescribeTable", "PutItem", "UpdateItem", "RestoreTableToPointInTime")
-INDEXES = ("agents/index/by_client", "outbox/index/due", "transactions/index/due")
+DUE = ("events", "outbox", "transactions")
+INDEXES = (*(f"{name}/index/by_client" for name in ("agents", "terminals")), *(f"{name}/index/due" for name in DUE))
 
 
 def role() -> dict[str, Any]:
@@ -57,16 +63,19 @@ def _of_the_key() -> list[Statement]:
 
 def _others() -> list[Statement]:
     changes = ("DescribeSecret", "GetSecretValue", "PutSecretValue", "UpdateSecretVersionStage")
-    functions = [{"Fn::GetAtt": [name, "Arn"]} for name in FUNCTIONS]
     named = resources.definition()["Resources"].items()
     secrets = [{"Ref": name} for name, item in named if item.get("Type") == SECRET_TYPE]
     stack = arn("cloudformation:${AWS::Region}:${AWS::AccountId}:stack/${AWS::StackName}/*")
-    files = ("DeleteObject", "DeleteObjectVersion", "GetObject", "GetObjectVersion", "PutObject")
+    files = ("DeleteObject", "DeleteObjectVersion", "GetObjectVersion", "PutObject")
+    alarms = arn("cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:${AWS::StackName}-*")
+    topics = [{"Ref": name} for name in TOPICS.values()]
     return [
-        allow("cloudformation", ("DescribeStackResource",), [stack]),
-        allow("lambda", ("GetFunctionConfiguration",), functions),
+        allow("cloudformation", ("DescribeStackResource", "DescribeStacks"), [stack]),
+        allow("cloudwatch", ("DescribeAlarms", "SetAlarmState"), [alarms]),
+        allow("sns", ("ListSubscriptionsByTopic",), topics),
+        {"Effect": "Allow", "Action": list(OF_THE_ACCOUNT), "Resource": ["*"]},
+        allow("lambda", ("GetFunctionConfiguration",), [{"Fn::GetAtt": ["APIHandler", "Arn"]}]),
         allow("secretsmanager", changes, secrets),
         allow("s3", files, [arn(FILES + "/*")]),
         allow("s3", ("ListBucketVersions",), [arn(FILES)]),
-        *policies.sending(),
     ]

@@ -94,10 +94,10 @@ def statements(name: str) -> list[Statement]:
         own.append(allow("kms", USE_OF_THE_KEY, [KEY], StringEquals=via(services)))
     for owner, of_kms in ENCRYPTED.get(name, {}).items():
         own.append(allow("kms", of_kms, [KEY], StringLike={f"kms:EncryptionContext:{owner}": "*"}))
-    return own + (sending() if name in SEND_MESSAGES else [])
+    return own + (_sending() if name in SEND_MESSAGES else [])
 
 
-def sending() -> list[Statement]:
+def _sending() -> list[Statement]:
     """Return the statements about e-mails from the stage's sender, and SMS to telephones."""
     names = ("identity/*", "configuration-set/${AWS::StackName}")
     own = [arn(f"ses:${{AWS::Region}}:${{AWS::AccountId}}:{name}") for name in names]

@@ -14,10 +14,9 @@ from chalicelib.domain.permissions import (
     check_can_manage,
     check_can_reverse,
     check_can_see_agent,
-    check_can_see_cards,
     check_can_see_transaction,
     check_can_take_payments,
-    check_can_use_drawer,
+    check_is_own,
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from infra.reference import read_json
@@ -81,13 +80,8 @@ TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] =
         lambda agent: check_can_reverse(agent, HOME, COLLEAGUE),
         (YES, YES, NO, NO, YES, NO),
     ),
-    "see its cards": (lambda agent: check_can_see_cards(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
-    "use its drawer": (lambda agent: check_can_use_drawer(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
-    "use a colleague's drawer": (
-        lambda agent: check_can_use_drawer(agent, HOME, COLLEAGUE),
-        (YES, YES, NO, NO, NO, NO),
-    ),
-    "see a colleague's cards": (lambda agent: check_can_see_cards(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),
+    "use its cards and drawer": (lambda agent: check_is_own(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "use a colleague's": (lambda agent: check_is_own(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),
 }
 CELLS = [
     pytest.param(act, agent, expected, id=f"{what}, {role}")
@@ -111,8 +105,7 @@ OF_ANOTHER_MERCHANT: dict[str, tuple[Callable[[Agent], None], ErrorCode]] = {
         ErrorCode.TRANSACTION_NOT_FOUND,
     ),
     "reverse a payment": (lambda agent: check_can_reverse(agent, ELSEWHERE, STRANGER), ErrorCode.TRANSACTION_NOT_FOUND),
-    "see cards": (lambda agent: check_can_see_cards(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
-    "use a drawer": (lambda agent: check_can_use_drawer(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
+    "use cards and drawer": (lambda agent: check_is_own(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
 }
 
 

@@ -97,8 +97,8 @@ def resource_of(value: Any) -> str:
     """Return the name a resource of a policy has on the local AWS."""
     if value == {"Fn::GetAtt": ["Key", "Arn"]}:
         return KEY
-    if value == {"Ref": "Secret"}:
-        return SECRET
+    if isinstance(value, dict) and "Ref" in value:
+        return {"Secret": SECRET}.get(value["Ref"], str(value["Ref"]))
     if value == SENDER:
         return ENVIRONMENT[SENDER]
     if isinstance(value, dict) and "Fn::GetAtt" in value:
@@ -139,9 +139,16 @@ def matches(statement: Mapping[str, Any], permission: Permission) -> bool:
     )
 
 
+# Operations that look at the whole account.
+OF_THE_ACCOUNT = {"DescribeCertificate", "GetAccount", "GetCostAndUsage", "ListTables"}
+OF_THE_ACCOUNT |= {"GetSMSAttributes", "GetSMSSandboxAccountStatus"}
+
+
 def required_permissions(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
     """Yield the permissions that a call needs. Raises KeyError for a service that is not listed here."""
-    if service == "dynamodb":
+    if operation in OF_THE_ACCOUNT:
+        yield Permission(f"{service.removesuffix('v2')}:{operation}", "*")
+    elif service == "dynamodb":
         yield from _table_permissions(operation, parameters)
     elif service == "kms":
         context = {f"kms:EncryptionContext:{name}": value for name, value in parameters["EncryptionContext"].items()}
@@ -149,10 +156,6 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
     elif service == "secretsmanager":
         yield Permission(f"secretsmanager:{operation}", SECRET)
         yield from _key_permissions("secretsmanager", READING)
-    elif service == "cloudformation":
-        yield Permission(f"cloudformation:{operation}", _arn(service, f"stack/{parameters['StackName']}/any"))
-    elif service == "lambda":
-        yield Permission(f"lambda:{operation}", f"{parameters['FunctionName'].split('-')[-2]} Arn")  # STACK-Name-random
     elif service == "s3":
         yield from _file_permissions(operation, parameters)
     elif service == "sesv2":
@@ -164,8 +167,17 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
             used.append(f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:configuration-set/{configuration_set}")
         yield from (Permission(action, one, sender) for action in actions for one in used)
     else:
-        resource = {"sns": str(parameters.get("TopicArn") or "+27829876543")}[service]
-        yield Permission("sns:Publish", resource)
+        yield Permission(f"{service}:{operation}", _resource_of(service, parameters))
+
+
+def _resource_of(service: str, parameters: Mapping[str, Any]) -> str:
+    if service == "cloudformation":
+        return _arn(service, f"stack/{parameters['StackName']}/any")
+    if service == "cloudwatch":
+        return _arn(service, f"alarm:{STACK}-any")
+    if service == "lambda":
+        return f"{parameters['FunctionName'].split('-')[-2]} Arn"  # STACK-Name-random
+    return {"sns": str(parameters.get("TopicArn") or "+27829876543")}[service]
 
 
 def _file_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:

@@ -12,6 +12,7 @@ from infra.stack import config
 
 SETTINGS = {
     **{name: stage_settings.ENVIRONMENT[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID")},
+    "MAIL_CONFIGURATION_SET": "",
     "STAGE": "dev",
     "ACQUIRERS": "SANDBOX",
     "MAIL_FROM": "receipts@payments.example",
@@ -51,6 +52,8 @@ def template(functions: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
     role = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust}}
     common = {"Runtime": "python3.13", "Handler": "index.handler", "Code": {"ZipFile": CODE}}
     return {
+        "Parameters": {"CertificateArn": {"Type": "String", "Default": "a certificate"}},
+        "Outputs": {"Alerts": {"Value": "Alerts"}, "Tickets": {"Value": "Tickets"}},
         "Resources": {
             "Role": role,
             **{
@@ -64,5 +67,5 @@ def template(functions: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
                 }
                 for name, variables in functions.items()
             },
-        }
+        },
     }

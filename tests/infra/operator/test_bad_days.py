@@ -88,14 +88,13 @@ def test_a_bank_that_is_down_leaves_no_difference(stage: str, paste: Paste, tmp_
         check_books(running.bank, transactions)
 
     assert codes(before) == [0, 310]
-    assert codes(during) == [902, 0, 311, 0]
+    assert codes(during) == [902, 311, 0]
     assert re.search("HTTP/1.1 503 .*?^Retry-After: 1\r?$.*?Ask again with a new ID", during, re.DOTALL | re.MULTILINE)
-    assert "No connection to 127.0.0.1" in during
+    assert "NO CONNECTION" in during
     assert (refused.error, stored_transaction(REJECTED).phase) == ((503, 902), Phase.REJECTED)
-    assert codes(after) == [0, 0, 0]
+    assert codes(after) == [0, 0]
     assert "answers, after" in after
-    assert "Processed 1 payments" in after
-    assert "No payment is pending." in after
+    assert "no outcome     no payment" in after
     assert [one.phase for one in transactions] == [Phase.APPROVED, Phase.AUTO_CANCELLED, Phase.APPROVED]
     assert transactions[0].remaining_minor == transactions[0].amount_minor
     assert after.endswith("0 differences, 0 open; 2 in our books, 2 in the list.\n")

@@ -1,40 +1,30 @@
-import argparse
 import io
 import json
 import os
 import re
 import subprocess
 import sys
-from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError, ParamValidationError
 
 from chalicelib import outside
-from chalicelib.domain.acquirer import AnswerLostError, LinkAnswer, LinkRequest, UnreachableError
+from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
-from chalicelib.domain.phases import Phase
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import ServiceError
-from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.log import log
-from chalicelib.services import lane_runner, payment_sweep
-from chalicelib.services.authentication import authenticate
-from chalicelib.store import agents, due_records, linked_cards, transactions
+from chalicelib.store import agents, linked_cards
 from chalicelib.store.audit import Act
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
 from infra.operator.system_users import create_system_user
 from infra.reference import ROOT
-from tests.support.accounts import an_account, basic
+from tests.support.accounts import an_account
 from tests.support.builders import NOW, a_login, an_agent, an_email
-from tests.support.cards import a_card_body
 from tests.support.giving import Give, typing
 from tests.support.intercepted_calls import broken, failing
 from tests.support.outages import answering, closed
-from tests.support.tills import a_till, kept
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -42,21 +32,6 @@ pytestmark = pytest.mark.usefixtures("moto")
 def run(*arguments: str, typed: str = "") -> None:
     with typing(typed):
         operator.main(arguments)
-
-
-def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(capsys: pytest.CaptureFixture[str]) -> None:
-    account = an_account()
-    for email in (account.email, an_email()):
-        with pytest.raises(ServiceError):
-            authenticate(basic(email, "wrong"), "198.51.100.7", NOW)
-    known, unknown = (json.loads(line)["login"] for line in capsys.readouterr().out.splitlines())
-
-    run("find-login", known)
-
-    client_id = account.agent.client_id
-    assert capsys.readouterr().out == f"{account.email}, agent {account.agent.id} of merchant {client_id}.\n"
-    with pytest.raises(SystemExit, match="No agent has this login"):
-        run("find-login", unknown)
 
 
 @pytest.mark.parametrize(
@@ -151,64 +126,22 @@ def test_an_adapters_defect_links_no_card_and_its_message_is_printed_nowhere(
     assert linked.status == IN_VERIFICATION
 
 
-def test_a_sweep_by_hand_prints_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
-    payment = a_till().pay(a_card_body(12.68))
-
-    run("sweep")
-
-    printed = capsys.readouterr().out
-    assert "Processed" in printed
-    assert printed.endswith("\nNo payment is pending.\n")
-    swept = kept(payment.id)
-    assert swept is not None
-    assert swept.phase is Phase.APPROVED
-
-
-def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    silent = lane_runner.Swept(5, 700, is_unfinished=True, silent=("NORTHBANK",))
-    monkeypatch.setattr(payment_sweep, "run", lambda _, **__: silent)
-
-    run("sweep")
-
-    printed = capsys.readouterr().out
-    assert "Processed 5 payments" in printed
-    assert "No answer from NORTHBANK" in printed
-    assert "run the command again" in printed
-
-
-def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
-    capsys: pytest.CaptureFixture[str], give: Give
-) -> None:
-    give(now=lambda: NOW)
-    till = a_till()
-    unknown = [till.pay(a_card_body(12.69)).id for _ in range(2)]
-    till.pay(a_card_body(20.08))  # lacks a signature, and no acquirer is asked again
-    due = min(one.since for one in due_records.of_lane(transactions.TABLE, "SANDBOX", operator.EVER))
-
-    run("sweep")
-
-    pending = [one for one in map(kept, unknown) if one and one.is_pending]
-    assert len(pending) == 2
-    assert capsys.readouterr().out.endswith(
-        "Processed 0 payments and 0 messages.\n"
-        f"Still pending: 2, reversals included. The next attempt is due at {due:%Y-%m-%dT%H:%M:%SZ}.\n"
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "command", "line"),
     [
-        ({}, "show-secrets", 'AWS is out of reach: Could not connect to the endpoint URL: "http://127.0.0.1:'),
-        ({}, "sweep", "The store is out of reach. The reason: Query: no usable answer (EndpointConnectionError)."),
-        ({"AWS_ENDPOINT_URL": "localhost"}, "sweep", "AWS_ENDPOINT_URL is wrong: it is no http"),
+        ({}, "rotate-signing", 'AWS is out of reach: Could not connect to the endpoint URL: "http://127.0.0.1:'),
+        (
+            {},
+            "audit agent#1",
+            "The store is out of reach. The reason: Query: no usable answer (EndpointConnectionError).",
+        ),
+        ({"AWS_ENDPOINT_URL": "localhost"}, "status", "AWS_ENDPOINT_URL is wrong: it is no http"),
     ],
 )
 def test_an_aws_that_cannot_be_used_is_one_clear_line(environment: dict[str, str], command: str, line: str) -> None:
     with closed() as url:
-        done = operated([command], {"AWS_ENDPOINT_URL": url, "AWS_CONFIG_FILE": "/none", **environment})
+        done = operated(command.split(), {"AWS_ENDPOINT_URL": url, "AWS_CONFIG_FILE": "/none", **environment})
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(line)
@@ -216,11 +149,11 @@ def test_an_aws_that_cannot_be_used_is_one_clear_line(environment: dict[str, str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["show-secrets", "sweep"])
+@pytest.mark.parametrize("command", ["print-signing", "audit agent#1"])
 def test_denied_access_is_one_clear_line(command: str) -> None:
     code = "AccessDeniedException"
     with answering(400, json.dumps({"__type": code, "message": "not authorized"}).encode()) as url:
-        done = operated([command], {"AWS_ENDPOINT_URL": url})
+        done = operated(command.split(), {"AWS_ENDPOINT_URL": url})
 
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(rf"AWS refused: .*{code}.* Is the environment that of the stage\?\n", done.stderr)
@@ -243,37 +176,7 @@ def test_a_wrong_address_of_aws_is_one_clear_line(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv(engines.ENDPOINT_VARIABLE, raising=False)
 
     with pytest.raises(SystemExit, match=r"^AWS_ENDPOINT_URL is wrong: "):
-        run("sweep")
-
-
-HOST = SimpleNamespace(iso8583=SimpleNamespace(host="host.example", port=5000, institution="1"))
-
-
-@pytest.mark.parametrize(
-    ("host", "answer", "line"),
-    [
-        (HOST, lambda *_: 0, None),
-        (HOST, lambda *_: 91, r"^host\.example:5000 answers 91: "),
-        (HOST, failing(UnreachableError()), r"^No connection to host\.example:5000"),
-        (HOST, failing(AnswerLostError()), r"^host\.example:5000 took the message and did not answer within"),
-        (SimpleNamespace(iso8583=None), None, "The stage has no acquirer ISO8583"),
-    ],
-    ids=["approved", "refused", "unreachable", "silent", "no host"],
-)
-def test_an_echo_says_what_the_host_answered(  # noqa: PLR0913, PLR0917
-    host: Any,
-    answer: Any,
-    line: str | None,
-    give: Give,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    give(settings=host)
-    monkeypatch.setattr(Iso8583, "echo", answer)
-
-    with pytest.raises(SystemExit, match=line) if line else nullcontext():
-        operator._echo_command(argparse.Namespace())  # noqa: SLF001  the settings are its subject
-    assert ("host.example:5000 answers, after" in capsys.readouterr().out) is (line is None)
+        run("merchant", "list")
 
 
 def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +185,7 @@ def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.Monke
 
     for command, message in (
         (["audit", "agent#1"], "^A table nobody-has-it-… does not exist"),
-        (["find-login", "0"], "AWS refused: .*ResourceNotFoundException"),
+        (["who", "0"], "^A table nobody-has-it-… does not exist"),
     ):
         with pytest.raises(SystemExit, match=rf"{message}.*\?$"):
             run(*command)
@@ -300,9 +203,8 @@ def test_a_log_line_stands_apart_from_what_a_command_prints(
     for line in (
         "payer export --merchant 1",
         "print-signing",
-        "find-login 0",
+        "who 0",
         "audit agent#1",
-        "sweep",
     ):
         monkeypatch.setitem(operator.COMMANDS, (words := line.split())[0], ("", export, operator.COMMANDS[words[0]][2]))
         run(*words)
@@ -317,7 +219,7 @@ def test_a_log_line_stands_apart_from_what_a_command_prints(
 def test_a_defect_keeps_its_traceback(give: Give, defect: Exception) -> None:
     give(client=failing(defect))
     with pytest.raises(type(defect)):
-        run("sweep")
+        run("merchant", "list")
 
 
 @pytest.mark.slow
@@ -325,7 +227,7 @@ def test_a_command_whose_output_nobody_reads_ends_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with aws_server.serve(ports.free_port()) as url:
-        done = operated(["show-secrets"], {"AWS_ENDPOINT_URL": url}, stdout=writing)
+        done = operated(["status"], {"AWS_ENDPOINT_URL": url}, stdout=writing)
     os.close(writing)
 
     assert (done.returncode, done.stderr) == (1, "")
@@ -339,10 +241,10 @@ def test_a_command_whose_output_nobody_reads_still_ends_with_its_reason(monkeypa
         def fileno(self) -> int:
             return os.open(os.devnull, os.O_WRONLY)
 
-    monkeypatch.setitem(operator.COMMANDS, "sweep", ("", lambda _: sys.exit("3 things are left."), {}))
+    monkeypatch.setitem(operator.COMMANDS, "status", ("", lambda _: sys.exit("3 things are left."), {}))
     monkeypatch.setattr(sys, "stdout", Closed())
     with pytest.raises(SystemExit, match=r"3 things are left\."):
-        run("sweep")
+        run("status")
 
 
 def operated(

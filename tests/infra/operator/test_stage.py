@@ -4,11 +4,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.services import outbox, payment_sweep
 from chalicelib.settings import Settings, settings
 from infra.local import aws_server, ports
 from infra.operator import commands as operator
@@ -24,12 +23,12 @@ pytestmark = pytest.mark.usefixtures("moto")
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """The settings that a command reads."""
     found: list[Settings] = []
-    monkeypatch.setitem(operator.COMMANDS, "show-secrets", ("", lambda _: found.append(settings()), {}))
+    monkeypatch.setitem(operator.COMMANDS, "print-signing", ("", lambda _: found.append(settings()), {}))
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["--stage", "dev", "show-secrets"], ["show-secrets", "--stage", "dev"]])
+@pytest.mark.parametrize("arguments", [["--stage", "dev", "print-signing"], ["print-signing", "--stage", "dev"]])
 def test_the_name_of_the_stage_is_enough(arguments: list[str], deploy: Deploy, seen: list[Settings]) -> None:
     deploy()
 
@@ -51,7 +50,7 @@ def test_a_stack_may_have_another_name(
     if named == "STACK":
         monkeypatch.setenv(named, stack)
 
-    operator.main(["show-secrets", *([] if named == "STACK" else [named, stack])])
+    operator.main(["print-signing", *([] if named == "STACK" else [named, stack])])
 
     assert [one.stage for one in seen] == ["dev"]
 
@@ -87,7 +86,7 @@ def test_a_shell_that_is_not_of_this_stage_is_refused_in_a_line(
         monkeypatch.setenv(name, value)
 
     with pytest.raises(SystemExit, match=f"^[^\n]*{re.escape(line)}[^\n]*$"):
-        operator.main(["show-secrets"])
+        operator.main(["print-signing"])
 
     assert seen == []
 
@@ -99,7 +98,7 @@ def test_the_whole_environment_of_the_deployed_functions_is_taken(
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
 
-    operator.main(["show-secrets"])
+    operator.main(["print-signing"])
 
     assert len(seen) == 1
 
@@ -111,26 +110,6 @@ def test_a_file_that_a_setting_names_must_be_here(deploy: Deploy, monkeypatch: p
 
     with pytest.raises(SystemExit, match=r"^ISO8583_CA is chalicelib/bank-ca\.pem, which is no file\.$"):
         operator.main(["audit", "agent#1"])
-
-
-@pytest.mark.slow
-def test_the_sweep_has_the_settings_of_its_own_function(deploy: Deploy, monkeypatch: pytest.MonkeyPatch) -> None:
-    deploy(Sweep={"SWEEP_CONCURRENCY": "3", "MAIL_FROM": "outbox@payments.example"})
-    monkeypatch.setenv("STAGE", "dev")
-    seen: list[tuple[int, str | None]] = []
-
-    def noted(of: Callable[..., object]) -> Callable[..., object]:
-        def run(*given: object) -> object:
-            seen.append((settings().sweep_concurrency, settings().mail_from))
-            return of(*given)
-
-        return run
-
-    monkeypatch.setattr(payment_sweep, "run", noted(payment_sweep.run))
-    monkeypatch.setattr(outbox, "sweep", noted(outbox.sweep))
-    operator.main(["sweep"])
-
-    assert seen == [(3, "outbox@payments.example")] * 2
 
 
 # The local stage
@@ -164,7 +143,7 @@ def operated(*arguments: str, **environment: str) -> "subprocess.CompletedProces
 def test_an_address_that_is_no_aws_is_one_clear_line() -> None:
     keys = {"AWS_ACCESS_KEY_ID": "prod", "AWS_SECRET_ACCESS_KEY": "prod", "AWS_REGION": "eu-west-1"}
     with answering(200, b"<html>") as url:
-        done = operated("show-secrets", STAGE="prod", AWS_ENDPOINT_URL=url, **keys)
+        done = operated("print-signing", STAGE="prod", AWS_ENDPOINT_URL=url, **keys)
 
     assert f"Is {url}, of AWS_ENDPOINT_URL, the stage's?" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -176,17 +155,17 @@ def test_a_command_on_the_local_stage_has_its_settings(variable: str, served: st
     address = {"AWS_ENDPOINT_URL": served, "AWS_PORT": served.rpartition(":")[2]}[variable]
     of_prod = {"AWS_PROFILE": "prod", "AWS_SESSION_TOKEN": "of prod", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}
 
-    done = operated("sweep", STAGE="local", **{variable: address}, **of_prod)
+    done = operated("status", STAGE="local", **{variable: address}, **of_prod)
 
     assert (done.stderr, done.returncode) == ("", 0)
-    assert done.stdout.startswith("Processed ")
+    assert done.stdout.startswith("stage          local, ")
 
 
 @pytest.mark.slow
 def test_a_command_for_the_local_stage_reaches_no_other_aws(served: str) -> None:
     with closed() as ended, answering(200, b"{}") as another:
         for address in (ended, another, served.replace("http:", "https:")):
-            done = operated("sweep", STAGE="local", AWS_ENDPOINT_URL=address)
+            done = operated("status", STAGE="local", AWS_ENDPOINT_URL=address)
 
             assert done.stderr.startswith(f"No local stage is at {address}: start one with `make run`")
             assert done.stderr.count("\n") == 1
@@ -195,7 +174,7 @@ def test_a_command_for_the_local_stage_reaches_no_other_aws(served: str) -> None
 @pytest.mark.slow
 def test_a_command_for_a_deployed_stage_does_not_take_the_local_one_for_it(served: str) -> None:
     keys = {"AWS_ACCESS_KEY_ID": "prod", "AWS_SECRET_ACCESS_KEY": "prod"}
-    done = operated("sweep", STAGE="prod", AWS_ENDPOINT_URL=served, AWS_REGION="eu-west-1", **keys)
+    done = operated("status", STAGE="prod", AWS_ENDPOINT_URL=served, AWS_REGION="eu-west-1", **keys)
 
     assert "payments-prod does not exist, in eu-west-1" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -136,11 +136,11 @@ def test_the_undo_of_a_change_accepts_a_leaked_signing_secret_only_on_demand(
     after = stored()
 
     with pytest.raises(SystemExit, match=r"accepts a signing secret that leaked\. Nothing was changed"):
-        run("undo-secret")
+        run("undo-secret", "--yes")
     assert stored() == after
-    run("undo-secret", "--accept-leaked")
+    run("undo-secret", "--accept-leaked", "--yes")
     assert stored() == before
-    run("undo-secret")
+    run("undo-secret", "--yes")
     assert stored() == after
 
 
@@ -149,7 +149,7 @@ def test_a_later_change_is_undone_without_the_leaked_signing_secret(stored: Call
     leaked_before = stored()
     stage_secret.rotate_partner("Boats", Secret(PARTNERS_SECRET))
 
-    run("undo-secret")
+    run("undo-secret", "--yes")
 
     assert stored() == leaked_before
 
@@ -218,9 +218,9 @@ def test_a_secret_that_somebody_broke_by_hand_is_named_and_undone(stored: Callab
     before = stored()
     boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString="{signing")
     with pytest.raises(SystemExit, match="is no JSON object: undo-secret returns to the one before"):
-        run("show-secrets")
+        run("status")
 
-    run("undo-secret")
+    run("undo-secret", "--yes")
 
     assert stored() == before
 
@@ -244,7 +244,7 @@ def test_an_unknown_secret_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) ->
     outside.forget()
 
     with pytest.raises(SystemExit, match=r"AWS refused: .*Is the environment that of the stage"):
-        run("show-secrets")
+        run("rotate-signing")
     outside.forget()
 
 
@@ -259,16 +259,16 @@ def test_the_list_has_names_and_dates_and_no_value(
     run("partner-secret", "Pets", typed=f"{PARTNERS_SECRET}\n")
     run("use-certificate", "--certificate", str(public), "--key", str(key))
     capsys.readouterr()
-    run("show-secrets")
+    run("status")
     said = capsys.readouterr().out
 
     assert "digest_key               never changed by a command\n" in said
     assert re.search(
-        r"^signing +changed .*Z; (it and the secret before it are|only it is) accepted$", said, re.MULTILINE
+        r"^ *signing +changed .*Z; (it and the secret before it are|only it is) accepted$", said, re.MULTILINE
     )
     assert f"partners.Pets            changed {TODAY:%Y-%m-%d}" in said
     expires = f"{TODAY + dt.timedelta(days=90):%Y-%m-%d}"
-    assert re.search(f"^iso8583 +changed .*Z; the certificate expires on {expires}$", said, re.MULTILINE)
+    assert re.search(f"^ *iso8583 +changed .*Z; the certificate expires on {expires}$", said, re.MULTILINE)
     content = stored()
     values = [content["digest_key"], *content["signing"], PARTNERS_SECRET, *key.read_text().splitlines()[1:2]]
     assert [value for value in values if value in said] == []
@@ -345,10 +345,10 @@ def test_one_command_undoes_a_change_and_repeats_it(
     stage_secret.rotate_signing(again=True)
     after = stored()
 
-    run("undo-secret")
+    run("undo-secret", "--yes")
     assert stored() == before
     assert "signing differs" in capsys.readouterr().out
-    run("undo-secret")
+    run("undo-secret", "--yes")
     assert stored() == after
 
 
@@ -392,10 +392,10 @@ def test_a_document_that_lost_its_digest_key_is_named_and_undone(
 ) -> None:
     before = stored()
     boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString='{"signing": ["a"]}')
-    run("show-secrets")
+    run("status")
     assert "digest_key               IS MISSING" in capsys.readouterr().out
 
-    run("undo-secret")
+    run("undo-secret", "--yes")
     assert stored() == before
 
 

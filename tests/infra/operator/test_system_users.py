@@ -51,7 +51,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Run:
 def test_a_system_user_is_created_with_the_password_that_was_typed(capsys: pytest.CaptureFixture[str]) -> None:
     email = an_email()
 
-    run("system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
+    run("system-users", "create", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
 
     assert email in capsys.readouterr().out
     login = read(agents.login_key(email))
@@ -75,7 +75,7 @@ def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
     arguments: tuple[str, ...], typed: str
 ) -> None:
     with pytest.raises(SystemExit):
-        run("system-user", *arguments, typed=typed)
+        run("system-users", "create", *arguments, typed=typed)
 
     assert read(agents.login_key(arguments[1])) is None
 
@@ -85,7 +85,7 @@ def test_an_e_mail_that_is_taken_is_one_clear_line() -> None:
     agents.create(agent, a_login(agent), Act("create", 3, NOW))
 
     with pytest.raises(SystemExit, match="e-mail belongs"):
-        run("system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
+        run("system-users", "create", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
 
 
 def test_all_credentials_of_a_system_user_are_replaced(capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,7 +183,7 @@ def test_a_blocked_system_user_is_refused_with_the_next_request_until_it_is_acti
 
     for _ in range(2):
         assert f"System user {user.id}, Ann Lee, is blocked" in command(
-            "system-users", "block", "--email", email.upper()
+            "system-users", "block", "--email", email.upper(), "--yes"
         )
     blocked = answers(stage, *who)
     command("system-users", "unblock", "--email", email)
@@ -201,7 +201,7 @@ def test_a_deleted_system_user_stays_in_the_list_and_its_e_mail_is_free(stage: s
     email = who[0]
     (before,) = (line for line in command("system-users").splitlines() if email in line)
 
-    command("system-users", "delete", "--email", email)
+    command("system-users", "delete", "--email", email, "--yes")
 
     assert answers(stage, *who) == [(401, 102), (401, 102), (401, 105), (401, 102)]
     (deleted,) = (line for line in command("system-users").splitlines() if email in line)
@@ -253,11 +253,11 @@ def test_the_last_active_system_user_stays(command: Run, action: str) -> None:
     others_blocked(email)
 
     with pytest.raises(SystemExit, match="the last active system user"):
-        command("system-users", action, "--email", email)
+        command("system-users", action, "--email", email, "--yes")
 
     assert read(agents.key(user.id)) == user
     create_system_user("Ben Smith", an_email(), Secret(PASSWORD))
-    command("system-users", action, "--email", email)
+    command("system-users", action, "--email", email, "--yes")
 
 
 @pytest.mark.parametrize("meanwhile", ["block", "delete"])
@@ -265,9 +265,13 @@ def test_two_operators_at_once_do_not_end_the_last_two_system_users(command: Run
     first, second = (create_system_user("Ann Lee", an_email(), Secret(PASSWORD)) for _ in range(2))
     others_blocked(first.email)
     system_users.change(read(agents.key(second.id)) or second, system_users.UNBLOCK)
-    give(client=before("TransactWriteItems", lambda: command("system-users", meanwhile, "--email", second.email)))
+    give(
+        client=before(
+            "TransactWriteItems", lambda: command("system-users", meanwhile, "--email", second.email, "--yes")
+        )
+    )
     with pytest.raises(SystemExit, match="Somebody else changed a system user meanwhile"):
-        command("system-users", "delete", "--email", first.email)
+        command("system-users", "delete", "--email", first.email, "--yes")
 
     assert read(agents.key(first.id)) == first
     assert read(agents.login_key(first.email))
@@ -278,7 +282,12 @@ def test_an_agent_of_a_merchant_is_no_system_user(command: Run) -> None:
 
     with pytest.raises(SystemExit, match=f"belongs to merchant {account.agent.client_id}"):
         command("system-users", "delete", "--email", account.email)
-    with pytest.raises(SystemExit, match="Name the system user"):
+    with pytest.raises(SystemExit) as misused:
         command("system-users", "block")
+    assert misused.value.code == 2
+    system = create_system_user("Ann Lee", an_email(), Secret(PASSWORD))
+    with pytest.raises(SystemExit, match=r"There is no terminal to ask at: nothing is changed\. Add --yes"):
+        command("system-users", "block", "--email", system.email)
+    assert read(agents.key(system.id)) == system
 
     assert read(agents.key(account.agent.id)) == account.agent
