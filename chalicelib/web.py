@@ -91,7 +91,8 @@ class Moved(Document):
 
 KILOBYTE, MEGABYTE = 1024, 1024 * 1024
 PUBLIC_BYTES = 16 * KILOBYTE  # of the body of a request that needs no credential
-JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store", **SAFETY}
+JSON = "application/json"
+JSON_HEADERS = {"Content-Type": JSON, "Cache-Control": "no-store", **SAFETY}
 # `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
 LOCAL_HINT = "The local stage lacks its AWS or tables: start `make run` or payments-stage, or call create_resources."
@@ -262,6 +263,8 @@ def _answer(endpoint: Endpoint, arguments: Mapping[str, Any]) -> Answer | Docume
 def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str], sent: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of the endpoint's function. `sent` receives the fields of the body."""
     caller = None if endpoint.public else _caller(request)  # first: a refused caller learns nothing about its request
+    if request.method == "POST" and _is_of_another_page(request) and _media_type(request) != JSON:
+        raise ServiceError(ErrorCode.MEDIA_TYPE)
     arguments: dict[str, Any] = {}
     by_name = {_snake(name): value for name, value in parts.items()}
     for name, hint in endpoint.arguments.items():
@@ -296,6 +299,20 @@ def _body(
     if caller is not None and named not in (None, caller.agent_id):
         return unread(model, {}, ServiceError(ErrorCode.NOT_THE_CALLER))
     return body
+
+
+def _is_of_another_page(request: Request) -> bool:
+    """Return whether a page of another origin may have sent it: without JSON, a browser asks for no permission.
+
+    But it adds a password of Basic that somebody once typed into its dialog.
+    """
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    is_foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host")
+    return is_foreign or site in {"cross-site", "same-site"}
+
+
+def _media_type(request: Request) -> str:
+    return str(request.headers.get("content-type", "")).split(";")[0].strip().lower()
 
 
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
@@ -345,8 +362,7 @@ def _caller(request: Request) -> Caller:
 
 def _body_of(request: Request, limit: int) -> bytes:
     raw = request.raw_body or b""
-    media_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
-    if raw and media_type != "application/json":
+    if raw and _media_type(request) not in {"", JSON}:
         raise ServiceError(ErrorCode.MEDIA_TYPE)
     body = raw.encode() if isinstance(raw, str) else raw
     if len(body) > limit:

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.events import KEPT_FOR, PING, Event
+from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, NOTICE, Outbox
 from chalicelib.domain.printed_text import one_line
@@ -158,9 +159,9 @@ def finished(delivery: Delivery, state: DeliveryState) -> Delivery:
 
 
 def shown(answer: bytes) -> str | None:
-    """Return the stored beginning of an answer, without control characters; None for an empty answer."""
+    """Return the stored beginning of an answer, without control characters and card numbers; None for an empty one."""
     text = "".join(letter if letter.isprintable() else " " for letter in answer.decode(errors="replace"))
-    return text[:ANSWER_LENGTH].strip() or None
+    return mask_foreign(text, None)[:ANSWER_LENGTH].strip() or None
 
 
 def is_given_up(delivery: Delivery, event: Event | None, webhook: Webhook | None, now: datetime) -> bool:

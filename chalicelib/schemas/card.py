@@ -1,6 +1,6 @@
 """The card of a request: its data, only in memory, or the ID of a linked card; its number in the other fields."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -62,15 +62,15 @@ class Card(Request):
 
 
 def numbers_in(sent: Any) -> tuple[str, ...]:
-    """Return every card number in the `Card` of a request, readable or not, in any capitals and as a number too."""
-    texts = [text for data in _of(sent, "carddatainput") for name in ("pan", "readerdata") for text in _of(data, name)]
-    written = (str(text)[:MOST_READ] for text in texts if isinstance(text, str | int))
-    return tuple(number for text in written for number in masking.numbers_in(text))
+    """Return every card number in the card fields of a request, also of those at a wrong place, and as a number too."""
+    return tuple(number for text in _card_texts(sent) for number in masking.numbers_in(text[:MOST_READ]))
 
 
-def _of(sent: Any, name: str) -> list[Any]:
-    """Return the values of a name in any capitals."""
-    return [value for key, value in sent.items() if key.lower() == name] if isinstance(sent, dict) else []
+def _card_texts(sent: Any) -> Iterator[str]:
+    for name, value in sent.items() if isinstance(sent, dict) else ():
+        if name.lower() in {"pan", "readerdata"} and isinstance(value, str | int):
+            yield str(value)
+        yield from _card_texts(value)
 
 
 NOT_MASKED = ("Card", "Files")
@@ -83,7 +83,7 @@ def with_card_number_in_card_only(request: WithCard) -> WithCard:
     Call it after the caller is admitted. Raise VALIDATION_FAILED when a masked number does not fit its field.
     """
     sent = request.sent
-    numbers = numbers_in(sent.get("Card"))
+    numbers = numbers_in(sent)
     if not numbers:
         return request
     mask = masking.mask_of(numbers)

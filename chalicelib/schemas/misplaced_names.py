@@ -10,6 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from chalicelib.domain.masking import mask_foreign
 from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, Validation
 from chalicelib.exact_json import LONGEST_NAME
 from chalicelib.schemas.base import Request, fields_of
@@ -182,8 +183,8 @@ class _Walk:
 
 
 def _shown(name: str) -> str:
-    """Return a name for a path: its beginning, and without halves of surrogate pairs, which UTF-8 cannot hold."""
-    return name[:LONGEST_NAME].encode(errors="replace").decode()
+    """Return a name for a path: its beginning, without card numbers, and halves of surrogate pairs, no UTF-8."""
+    return mask_foreign(name[:LONGEST_NAME].encode(errors="replace").decode(), None)
 
 
 @cache

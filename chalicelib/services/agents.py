@@ -33,7 +33,7 @@ from chalicelib.services import message_limits, pictures
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import check_same_as_path, require_merchant
-from chalicelib.services.passwords import hash_password, is_documented, weakness_of
+from chalicelib.services.passwords import hash_password, is_documented, verify, weakness_of
 from chalicelib.settings import settings
 from chalicelib.store import agent_sessions, agents, audit, merchants, sequences, terminals, unique_names
 from chalicelib.store.agents import LoginChange
@@ -104,14 +104,27 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         after = _next_version(before, body, resolved)
         login = _login_change(body, before, after)
         checks = _checks_of_administrator(admitted.agent, before, after, {pos_id})
-        ended = _ended_sessions(body, before, now)
+        ended = _ended_sessions(body, before, after, merchant, now)
+        if len(ended) > MOST_ENDED:
+            after, ended = replace(after, credential_version=before.credential_version + 1), []
         login = replace(login, end_sessions=bool(ended) or login.end_sessions)
 
+        if body.password:
+            _check_new_password(body.password, before, after)
         if changed_fields(before, after) or login != LoginChange():
             agents.change(before, after, login, Act("update", caller.agent_id, now), *checks, *ended)
         return _profile(after, merchant)
 
     return retry_on_change(attempt)
+
+
+def _check_new_password(password: Secret, before: Agent, after: Agent) -> None:
+    """Refuse the present password, last: beside another fault, a guess that changes nothing could try passwords."""
+    login = read(agents.login_key(before.email))
+    moved = read(agents.login_key(after.email)) if canonical(after.email) != canonical(before.email) else None
+    if moved is None and login and login.password_hash and verify(login.password_hash, password):
+        message = "It is the present password. Choose another password."
+        raise invalid_references(Finding("password", Check.FORMAT, message))
 
 
 LAST_ADMINISTRATOR = "The last active administrator of a merchant may not block itself."
@@ -217,7 +230,7 @@ def _resolve_references(
     of_rights = branches_of(body.branches_actions, "branches_actions")
     of_branches = agent_assignments.check_branches(merchant_id, {**own_branch, **of_rights})
     findings = [*differs, *of_branches, *of_terminal, *of_printer]
-    findings += _check_credentials(body, merchant, admitted, before)
+    findings += _check_credentials(body, merchant, before)
     if body.faults and (email := body.readable("email")):
         login = admitted.read(agents.login_key(email))
         findings += (
@@ -229,16 +242,13 @@ def _resolve_references(
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
-def _check_credentials(
-    body: CreateAgent | UpdateAgent, merchant: Merchant, admitted: Admitted, before: Agent | None
-) -> list[Finding]:
+def _check_credentials(body: CreateAgent | UpdateAgent, merchant: Merchant, before: Agent | None) -> list[Finding]:
     """Return the findings about a new password and a new secret key that are easy to guess."""
     password, secret_key, email = map(body.readable, ("password", "secret_key", "email"))
     findings = []
     if secret_key and is_documented(secret_key):
         findings.append(Finding("secret_key", Check.FORMAT, "It stands in the documents of the service."))
     if password:
-        login = admitted.read(agents.login_key(before.email)) if before else None
         stored = before.branches_actions if before else ()
         rights = rights_fields(None if body.faults else body.branches_actions).get("branches_actions", stored)
         weakness = weakness_of(
@@ -246,7 +256,6 @@ def _check_credentials(
             email or (before.email if before else ""),
             shop=merchant.name,
             is_manager=any(permissions.Right.ADMINISTRATOR in one.actions for one in rights),
-            present=login.password_hash if login else None,
         )
         findings += [weakness] if weakness else []
     return findings
@@ -266,12 +275,20 @@ def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) ->
     return replace(after, credential_version=before.credential_version + bool(ends_credentials))
 
 
-def _ended_sessions(body: UpdateAgent, agent: Agent, now: datetime) -> list[Write]:
-    """Return the writes that end the sessions of the request's list. One that has ended already is left out."""
-    if not isinstance(body.end_sessions, tuple):
+MOST_ENDED = 90  # sessions one by one: a transaction has 100 writes
+
+
+def _ended_sessions(body: UpdateAgent, before: Agent, after: Agent, merchant: Merchant, now: datetime) -> list[Write]:
+    """Return the writes that end the sessions of the request's list; all remembered ones if the agent's may be no more.
+
+    One that has ended already is left out. Without these writes, the feature's return would revive them.
+    """
+    was, is_still = (permissions.may_be_remembered(one, merchant) for one in (before, after))
+    named = body.end_sessions if isinstance(body.end_sessions, tuple) else ()
+    if not named and is_still >= was:
         return []
-    remembered = agent_sessions.remembered(agent, now)
-    return agent_sessions.end_remembered(one for one in remembered if one.name in body.end_sessions)
+    remembered = agent_sessions.remembered(before, now)
+    return agent_sessions.end_remembered(one for one in remembered if was > is_still or one.name in named)
 
 
 def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange:

@@ -54,23 +54,21 @@ DOCUMENTED = re.compile(
 )
 
 
-def weakness_of(
-    password: Secret, login: str, *, shop: str = "", is_manager: bool, present: str | None = None
-) -> Finding | None:
+def weakness_of(password: Secret, login: str, *, shop: str = "", is_manager: bool) -> Finding | None:
     """Return why a new password is refused; None if it is not.
 
-    `login` is the agent's e-mail, `shop` its merchant's name, and `present` the hash of its present password.
+    `login` is the agent's e-mail, `shop` its merchant's name.
     """
     text = _compared(password.reveal())
     if is_manager and len(password.reveal()) < LEAST_OF_MANAGERS:
         message = f"An administrator or a system user needs at least {LEAST_OF_MANAGERS} characters."
         return Finding("password", Check.OUT_OF_RANGE, message)
     own = {_compared(one) for one in (login, login.partition("@")[0], shop)}
-    reason = next(_weaknesses(password, text, own, present), None)
+    reason = next(_weaknesses(password, text, own), None)
     return Finding("password", Check.FORMAT, f"{reason} Choose another password.") if reason else None
 
 
-def _weaknesses(password: Secret, text: str, own: set[str], present: str | None) -> Iterator[str]:
+def _weaknesses(password: Secret, text: str, own: set[str]) -> Iterator[str]:
     """Yield what is wrong with a password, the cheapest checks first. `text` is the password as it is compared."""
     if len(set(text)) <= 1:
         yield "It repeats one character."
@@ -80,8 +78,6 @@ def _weaknesses(password: Secret, text: str, own: set[str], present: str | None)
         yield f"It is one of the {COMMONEST:,} commonest passwords."
     if is_documented(password):
         yield "It stands in the documents of the service."
-    if present and verify(present, password):
-        yield "It is the present password."
 
 
 def is_documented(secret: Secret) -> bool:

@@ -50,7 +50,9 @@ class _Application:
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         # The body is read before the lock is taken: clients may be slow.
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        path = environ.get("PATH_INFO", "")
+        path, origin = environ.get("PATH_INFO", ""), environ.get("HTTP_ORIGIN", "")
+        if origin and origin.partition("://")[2] != environ.get("HTTP_HOST"):  # a page of somebody in a browser
+            return _answer(_of_another_origin, environ["REQUEST_METHOD"], body, start_response)
         if page := self._pages.get(path):
             return _answer(page, environ["REQUEST_METHOD"], body, start_response)
         url = os.environ.get(ENDPOINT_VARIABLE)
@@ -60,6 +62,10 @@ class _Application:
             if path == mail_viewer.PATH:
                 return mail_viewer.page(start_response)
             return list(self._moto({**environ, "wsgi.input": io.BytesIO(body)}, start_response))
+
+
+def _of_another_origin(_method: str, _body: bytes) -> tuple[HTTPStatus, Any]:
+    return HTTPStatus.FORBIDDEN, {"Error": "Pages of other origins are refused."}
 
 
 def _answer(page: Page, method: str, body: bytes, start_response: "StartResponse") -> Iterable[bytes]:

@@ -182,6 +182,21 @@ def test_two_megabytes_are_fine_where_files_may_come_and_refused_elsewhere(stage
     assert post(stage, "/api/v1/merchant/create", padding).error == (413, 203)
 
 
+FOREIGN = ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"})
+
+
+@pytest.mark.parametrize("page", FOREIGN, ids=["origin", "site", "null"])
+@pytest.mark.parametrize("path", [SUBMIT, "/api/v1/user/logout/session"])
+def test_a_page_of_another_origin_sends_nothing_without_a_preflight(
+    stage: str, path: str, page: dict[str, str]
+) -> None:
+    body = json.dumps(a_body()) if path == SUBMIT else None
+    simple = [call(stage, "POST", path, body, TILL, {**page, "Content-Type": one}) for one in ("", "text/plain")]
+
+    assert [reply.error for reply in simple] == [(415, 205)] * 2
+    assert call(stage, "POST", SUBMIT, a_body(), TILL, page).error == (200, 0)
+
+
 @pytest.mark.parametrize("media_type", ["text/xml", "application/x-www-form-urlencoded", "multipart/form-data", "json"])
 def test_another_media_type_is_415_and_one_with_parameters_is_json_still(stage: str, media_type: str) -> None:
     reply = post(stage, SUBMIT, a_body(), Content_Type=media_type)

@@ -119,6 +119,26 @@ def test_a_request_with_its_number_in_a_text_keeps_the_addresses_of_its_receipt(
     assert stored.receipt.addresses.all == ("ann@home.example",)
 
 
+@pytest.mark.parametrize(
+    "misplaced",
+    [{"Card": {"PAN": STEADY}}, {"CardDataInput": {"pan": int(STEADY)}}, {"Card": {"Carddata": {"PAN": STEADY}}}],
+)
+def test_the_number_of_a_misplaced_card_field_is_masked(stage: str, misplaced: dict[str, Any]) -> None:
+    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": 1, "Description": f"card {STEADY}"}
+    reply = post(stage, SUBMIT, {"BasicTran": {**basic, "ExtID": STEADY}, **misplaced})
+
+    assert reply.error == (200, 0)
+    assert STEADY not in reply.text
+    assert STEADY not in json.dumps(encode(stored_transaction(reply.body["TransactionID"])))
+
+
+def test_a_name_that_holds_a_number_is_not_answered(stage: str) -> None:
+    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": 1}
+    reply = post(stage, SUBMIT, {"BasicTran": basic, f"zz{STEADY}": {"Latitude": 1}})
+
+    assert reply.findings == [(f"zz{MASKED}.Latitude", 14)]
+
+
 def test_zeros_for_a_card_number_refuse_nothing(stage: str) -> None:
     basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": "10.00"}
     sent = json.dumps({"BasicTran": basic, "Card": {"CardDataInput": {"PAN": "0" * 12}}})

@@ -72,6 +72,9 @@ def test_it_is_refused_at_once_when_the_feature_is_switched_off(shop: Shop, till
     assert me(shop, session).error == (401, 105)
     assert me(shop, ordinary).error == (200, 0)
     assert http.get(shop.stage, path_of(shop, till), shop.owner).body["Pos"]["Sessions"] == []
+    changes = {"MobileSettings": {"Features": {"AutoLogin": True}}}
+    assert shop.post(f"{path_of(shop, till)}/update", changes).error == (200, 0)
+    assert me(shop, session).error == (401, 105)
 
 
 def test_its_merchant_sees_when_and_where_it_began_and_its_last_use(shop: Shop, till: dict[str, Any]) -> None:

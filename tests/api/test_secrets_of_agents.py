@@ -113,6 +113,20 @@ def test_a_password_is_neither_the_login_nor_the_present_one(shop: Shop, agent: 
     assert shop.post(path, {"Password": agent["Email"], "Email": email}).error == (200, 0)
 
 
+@pytest.mark.parametrize(
+    "other", [{"TerminalID": 999999}, {"State": 7}, {"Email": http.OWNER[0]}, {"Lang": 1}], ids=["562", "5", "307", "2"]
+)
+def test_beside_another_fault_nobody_learns_the_present_password(
+    shop: Shop, agent: dict[str, Any], other: dict[str, Any]
+) -> None:
+    path = f"{shop.path}/pos/{agent['ID']}/update"
+
+    right, wrong = (shop.post(path, {"Password": one, **other}) for one in (PASSWORD, "another password"))
+
+    assert right.error == wrong.error != (200, 0)
+    assert right.text == wrong.text
+
+
 def test_only_the_commonest_passwords_of_the_list_are_refused(shop: Shop, agent: dict[str, Any]) -> None:
     from zxcvbn.frequency_lists import FREQUENCY_LISTS  # noqa: PLC0415  an import of 50 ms
 
