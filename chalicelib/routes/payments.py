@@ -12,6 +12,7 @@ from chalicelib.services import payments, pictures
 def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnswer:
     """Take a payment by card or cash, once per ID."""
     now = outside.now()
+    body = payments.with_own_numbers(body, caller)
     transaction, replayed = payments.submit(body, caller, now, key=headers.idempotency_key)
     view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
     return PaymentAnswer.of(transaction, view, replayed=replayed)

@@ -112,7 +112,7 @@ def _few_addresses(receipt: "Receipt", context: Mapping[str, Any]) -> Iterator[F
 
 
 class Receipt(RuledRequest):
-    """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
+    """The addresses of the receipt. Telephone numbers are international, or national in the merchant's country."""
 
     RULES: ClassVar[Sequence[Rule]] = (Rule(("email", "emails", "phone", "phones"), _few_addresses),)
     PLACE: ClassVar[str] = "Receipt."  # the beginning of the paths of the addresses
@@ -156,6 +156,13 @@ class Receipt(RuledRequest):
         unread = [path for path, address in located if address == UNREAD]
         wanted = [*self.all_emails.values(), *self.all_phones.values()]
         return tuple(Warned(path, Check.FORMAT) for path in (*unread, *wanted[MAX_ADDRESSES:]))
+
+
+def has_unread_phone(request: "SubmitPayment") -> bool:
+    """Return whether telephone numbers of the receipt cannot be read, and nothing else is wrong."""
+    faults = request.faults.validations if request.faults else None
+    found = [one.path for one in request.warnings] if faults is None else [one.field for one in faults]
+    return bool(found) and all(path.startswith("Receipt.Phone") for path in found)
 
 
 def _once(path: str, first: str | None, more: list[str] | None) -> dict[str, str]:

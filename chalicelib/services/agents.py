@@ -35,8 +35,8 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password, is_documented, verify, weakness_of
 from chalicelib.settings import settings
-from chalicelib.store import agent_sessions, agents, audit, merchants, sequences, terminals, unique_names
-from chalicelib.store.agents import LoginChange
+from chalicelib.store import agent_changes, agent_sessions, agents, audit, merchants, sequences, terminals, unique_names
+from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import Key, Write, read, read_all
@@ -56,7 +56,7 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
-    store = partial(agents.create, agent, login, Act("create", caller.agent_id, now))
+    store = partial(agent_changes.create, agent, login, Act("create", caller.agent_id, now))
 
     withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
     return _profile(agent, merchant), withheld
@@ -112,7 +112,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         if body.password:
             _check_new_password(body.password, before, after)
         if changed_fields(before, after) or login != LoginChange():
-            agents.change(before, after, login, Act("update", caller.agent_id, now), *checks, *ended)
+            agent_changes.change(before, after, login, Act("update", caller.agent_id, now), *checks, *ended)
         return _profile(after, merchant)
 
     return retry_on_change(attempt)
@@ -142,7 +142,7 @@ def _checks_of_administrator(caller: Agent, before: Agent, after: Agent, ended: 
     staying = caller if stays else _other_administrator(caller.client_id, ended)
     if staying is None:
         raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
-    return [agents.check_unchanged(staying)]
+    return [agent_changes.check_unchanged(staying)]
 
 
 def _is_active_administrator(agent: Agent) -> bool:
@@ -411,7 +411,7 @@ def _apply(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             return [Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR)]
 
         if changed_fields(before, after):
-            agents.change(before, after, LoginChange(), act, *checks)
+            agent_changes.change(before, after, LoginChange(), act, *checks)
         return []
 
     return retry_on_change(attempt)

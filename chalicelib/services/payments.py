@@ -24,10 +24,10 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, 
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.log import log
-from chalicelib.schemas.base import findings_in
+from chalicelib.schemas.base import findings_in, validated
 from chalicelib.schemas.card import with_card_number_in_card_only
 from chalicelib.schemas.left_out import is_offline_sale
-from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment, of_order
+from chalicelib.schemas.payments import OFFLINE_QUEUE_ID, PictureFile, SubmitPayment, has_unread_phone, of_order
 from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import Repeatable, replay, replay_first
@@ -38,6 +38,14 @@ from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import retry_with
 from chalicelib.store.table import AlreadyExistsError, Key, Write, read
+
+
+def with_own_numbers(body: SubmitPayment, caller: Caller) -> SubmitPayment:
+    """Return the request; one with unread telephone numbers is read again with those of the merchant's country."""
+    if not has_unread_phone(body):
+        return body
+    merchant = admit(caller, current_account_id=body.current_account_id).merchant
+    return validated(SubmitPayment, {**body.sent, "CountryCode": merchant.country_code}) if merchant else body
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:

@@ -14,7 +14,7 @@ from chalicelib.domain.agent import Login
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.services import authentication, passwords
-from chalicelib.store import agents
+from chalicelib.store import agent_changes
 from chalicelib.store.table import write_one
 
 PASSWORD = Secret("a password of the bench")
@@ -55,7 +55,7 @@ def _email() -> str:
 
 def _known_login(password_hash: str) -> str:
     login = Login(_email(), 1, 1, password_hash=password_hash, last_logon=datetime.now(UTC))
-    write_one(agents.create_login(login))
+    write_one(agent_changes.create_login(login))
     return login.email
 
 

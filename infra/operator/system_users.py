@@ -21,8 +21,8 @@ from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.passwords import hash_password, weakness_of
-from chalicelib.store import agents, sequences, sessions
-from chalicelib.store.agents import LoginChange
+from chalicelib.store import agent_changes, agents, sequences, sessions
+from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, read_all, readable, table_name
@@ -61,7 +61,7 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
         password_hash=hash_password(password),
         key_digest=keyed_digest(secret_key),
     )
-    agents.create(agent, login, Act("create", OPERATOR, now))
+    agent_changes.create(agent, login, Act("create", OPERATOR, now))
     return agent
 
 
@@ -103,7 +103,7 @@ def replace_credentials(before: Agent, password: Secret) -> Agent:
         credential_version=before.credential_version + 1,
         secret_key_sealed=seal(secret_key, before.id),
     )
-    agents.change(before, after, login_change, Act("update", OPERATOR, outside.now()))
+    agent_changes.change(before, after, login_change, Act("update", OPERATOR, outside.now()))
     return after
 
 
@@ -163,12 +163,12 @@ def change(before: Agent, action: str) -> None:
     if before.state == ACTIVE:
         if (other := _another_active(before)) is None:
             sys.exit("This is the last active system user. Create another one first: `system-users create`.")
-        checks = [agents.check_unchanged(other)]
+        checks = [agent_changes.check_unchanged(other)]
     act = Act(action, OPERATOR, outside.now())
     if action == DELETE:
-        agents.delete(before, replace(after, deleted=True, secret_key_sealed=None), act, *checks)
+        agent_changes.delete(before, replace(after, deleted=True, secret_key_sealed=None), act, *checks)
     else:
-        agents.change(before, after, LoginChange(), act, *checks)
+        agent_changes.change(before, after, LoginChange(), act, *checks)
 
 
 def _system_users() -> list[Agent]:

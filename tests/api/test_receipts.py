@@ -281,7 +281,6 @@ def test_nobody_named_is_no_receipt(stage: str, empty: Any) -> None:
         ({"Email": 5}, ("Receipt.Email", Check.TYPE)),
         ({"Emails": ["a@b.example", "@"]}, ("Receipt.Emails[1]", Check.FORMAT)),
         ({"Emails": [f"a{n}@b.example" for n in range(6)]}, ("Receipt.Emails", Check.TOO_LONG)),
-        ({"Phone": "0829876543"}, ("Receipt.Phone", Check.FORMAT)),
         ({"Phone": "+27"}, ("Receipt.Phone", Check.FORMAT)),
         ({"Phones": ["+27 82 987 6543", "x"]}, ("Receipt.Phones[1]", Check.FORMAT)),
         ({"Phones": "+27829876543"}, ("Receipt.Phones", Check.TYPE)),
@@ -317,3 +316,16 @@ def test_an_sms_begins_with_the_stage_whatever_a_merchant_is_called(stage: str, 
 
     assert paid.error == (200, 0)
     assert messages(number)[0].body.startswith(f"Payments: {name[:60]}")
+
+
+@pytest.mark.parametrize("offline", [False, True])
+@pytest.mark.parametrize("receipt", [{"Phone": "082 111 4455"}, {"Phones": ["0821114455", "+27 82 111 4466"]}])
+def test_a_national_number_is_one_of_the_merchants_country(
+    stage: str, receipt: dict[str, Any], *, offline: bool
+) -> None:
+    more = {"OfflineTran": {"OfflineMode": True, "Paid": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"}} if offline else {}
+    reply = post(stage, SUBMIT, {**a_body(**more), "GMT": 0, "Receipt": receipt})
+
+    assert (reply.error, reply.findings) == ((200, 0), [])
+    assert reply.body["Transaction"]["ReceiptPhone"] == "+27821114455"
+    assert post(stage, SUBMIT, {**a_body(), "Receipt": {"Phone": "12"}}).findings == [("Receipt.Phone", 3)]

@@ -19,7 +19,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails
 from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
-from chalicelib.store import agents, linked_cards
+from chalicelib.store import agent_changes, linked_cards
 from chalicelib.store.table import put_new, write_one
 from tests.simulation.erasure_acts import HOLDER
 from tests.simulation.goods import TAXES
@@ -168,5 +168,5 @@ def _person(name: str, merchant: Any, rights: tuple[int, ...]) -> Person:
         key_digest=keyed_digest(Secret(person.key)),
     )
     write_one(put_new("agents", agent, "id"))
-    write_one(agents.create_login(login))
+    write_one(agent_changes.create_login(login))
     return person

@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.domain.agent import Login
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agents
+from chalicelib.store import agent_changes, agents
 from chalicelib.store.table import commit, read
 from tests.support.accounts import an_account
 
@@ -24,7 +24,7 @@ def test_a_login_is_found_whatever_its_case() -> None:
 def test_an_email_belongs_to_one_agent_whatever_its_case() -> None:
     account = an_account()
     with pytest.raises(ServiceError) as refusal:
-        commit(agents.create_login(Login(account.email.upper(), 1, 1)))
+        commit(agent_changes.create_login(Login(account.email.upper(), 1, 1)))
 
     assert refusal.value.error is ErrorCode.EMAIL_TAKEN
 

@@ -12,8 +12,8 @@ from chalicelib.domain.outbox import held_for_stream
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agents, audit, merchants, outbox, sequences, terminals, unique_names
-from chalicelib.store.agents import LoginChange
+from chalicelib.store import agent_changes, agents, audit, merchants, outbox, sequences, terminals, unique_names
+from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import VERSION, commit, read, read_item
@@ -28,7 +28,7 @@ UPDATE = Act("update", 3, NOW + timedelta(seconds=1))
 def stored(**changes: object) -> Agent:
     """Store an agent and return it."""
     agent = an_agent(**changes)
-    agents.create(agent, a_login(agent), ACT)
+    agent_changes.create(agent, a_login(agent), ACT)
     return agent
 
 
@@ -71,7 +71,7 @@ class TestOnBothEngines:
         second = an_agent(email=agent.email.upper())
 
         with pytest.raises(ServiceError) as refusal:
-            agents.create(second, a_login(second), ACT)
+            agent_changes.create(second, a_login(second), ACT)
 
         assert refusal.value.error is ErrorCode.EMAIL_TAKEN
         assert read(agents.key(second.id)) is None
@@ -110,7 +110,7 @@ class TestOnBothEngines:
         before = stored()
         after = replace(before, credential_version=2, state=0, terminal_id=5)
 
-        agents.change(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
+        agent_changes.change(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
 
         login = read(agents.login_key(before.email))
         assert read(agents.key(before.id)) == replace(after, version=2)
@@ -122,27 +122,27 @@ class TestOnBothEngines:
 
     def test_a_change_of_an_older_version_changes_nothing(self) -> None:
         before = stored()
-        agents.change(before, replace(before, name="Theirs"), LoginChange(), UPDATE)
+        agent_changes.change(before, replace(before, name="Theirs"), LoginChange(), UPDATE)
         with pytest.raises(ChangedMeanwhileError):
-            agents.change(before, replace(before, state=0), LoginChange(password_hash=HASH), UPDATE)
+            agent_changes.change(before, replace(before, state=0), LoginChange(password_hash=HASH), UPDATE)
 
         assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
         assert read(agents.login_key(before.email)) == a_login(before)
 
     def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
-        agents.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
-        agents.change(before, before, LoginChange(unlock=True), UPDATE)
+        agent_changes.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
+        agent_changes.change(before, before, LoginChange(unlock=True), UPDATE)
 
         assert read(agents.login_key(before.email)) == a_login(before)
 
     def test_an_e_mail_moves_with_everything_in_its_login(self) -> None:
         before = an_agent()
         login = a_login(before, password_hash=HASH, last_logon=NOW, failed_attempts=3)
-        agents.create(before, login, ACT)
+        agent_changes.create(before, login, ACT)
         after = replace(before, email=an_email().upper())
 
-        agents.change(before, after, LoginChange(moved=login), UPDATE)
+        agent_changes.change(before, after, LoginChange(moved=login), UPDATE)
 
         assert read(agents.login_key(before.email)) is None
         assert read(agents.login_key(after.email)) == replace(login, email=after.email.lower())
@@ -153,7 +153,7 @@ class TestOnBothEngines:
         after = replace(before, email=other.email)
 
         with pytest.raises(ServiceError) as refusal:
-            agents.change(before, after, LoginChange(moved=a_login(before)), UPDATE)
+            agent_changes.change(before, after, LoginChange(moved=a_login(before)), UPDATE)
 
         assert refusal.value.error is ErrorCode.EMAIL_TAKEN
         assert read(agents.key(before.id)) == before
@@ -204,7 +204,7 @@ class TestRaces:
 
         def create(_: int) -> str:
             agent = an_agent(email=email)
-            agents.create(agent, a_login(agent), ACT)
+            agent_changes.create(agent, a_login(agent), ACT)
             return "created"
 
         outcomes = in_parallel(create, 16)
@@ -247,7 +247,7 @@ class TestRaces:
             def attempt() -> None:
                 before = stored_record(agents.key(agent.id))
                 after = replace(before, **{names[number]: str(number)})  # type: ignore[arg-type]
-                agents.change(before, after, LoginChange(), UPDATE)
+                agent_changes.change(before, after, LoginChange(), UPDATE)
 
             retry_on_change(attempt)
 
@@ -274,7 +274,7 @@ def test_each_write_raises_the_version_of_its_item_and_a_replaced_one_loses_its_
     versions = []
     for number in range(3):
         after = replace(before, terminal_id=None, name=f"Till {number}")
-        agents.change(before, after, LoginChange(), UPDATE)
+        agent_changes.change(before, after, LoginChange(), UPDATE)
         items = [read_item(key) for key in (agents.key(after.id), agents.login_key(after.email))]
         versions.append([item[VERSION]["N"] for item in items])
         before = stored_record(agents.key(after.id))

@@ -14,7 +14,7 @@ from chalicelib.domain.drawer import CLOSE, OPEN, PAID_IN, Drawer, LatestDrawer,
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.ids import new_guid_of
 from chalicelib.services import linked_cards
-from chalicelib.store import agent_sessions, agents, drawers, receipt_numbers, sessions, webhooks
+from chalicelib.store import agent_changes, agent_sessions, agents, drawers, receipt_numbers, sessions, webhooks
 from chalicelib.store import linked_cards as linked_cards_store
 from chalicelib.store.audit import Act
 from chalicelib.store.receipt_numbers import MonthNumbers
@@ -91,8 +91,8 @@ def a_deleted_webhook() -> Race:
 
 def an_agent_that_must_not_change() -> Race:
     agent = an_account().agent
-    blocked = partial(agents.change, agent, replace(agent, state=0), agents.LoginChange(), ACT)
-    return agents.key(agent.id), blocked, partial(commit, agents.check_unchanged(agent)), CHANGED
+    blocked = partial(agent_changes.change, agent, replace(agent, state=0), agent_changes.LoginChange(), ACT)
+    return agents.key(agent.id), blocked, partial(commit, agent_changes.check_unchanged(agent)), CHANGED
 
 
 def a_session_in_use() -> Race:
@@ -128,7 +128,7 @@ def a_login_of_somebody_else() -> Race:
     agent = an_account().agent
     own = agents.login_key(agent.email)
     another = partial(write_one, update(own, {"agent_id": agent.id + 1}))
-    stale = partial(agents.change, agent, replace(agent, state=0), agents.LoginChange(), ACT)
+    stale = partial(agent_changes.change, agent, replace(agent, state=0), agent_changes.LoginChange(), ACT)
     return own, another, stale, CHANGED
 
 

@@ -18,7 +18,7 @@ from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services.authentication import caller_of, session_digest
-from chalicelib.store import agent_sessions, agents, merchants
+from chalicelib.store import agent_changes, agent_sessions, agents, merchants
 from chalicelib.store.table import put_new, update, write_one
 from infra.operator import stage_secret
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
@@ -123,7 +123,7 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
         key_digest=secrets.keyed_digest(Secret(key)),
     )
     write_one(put_new("agents", agent, "id"))
-    write_one(agents.create_login(login))
+    write_one(agent_changes.create_login(login))
     return Account(agent, key)
 
 

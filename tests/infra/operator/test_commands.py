@@ -14,7 +14,7 @@ from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.secret import Secret
 from chalicelib.log import log
-from chalicelib.store import agents, linked_cards
+from chalicelib.store import agent_changes, linked_cards
 from chalicelib.store.audit import Act
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
@@ -47,7 +47,7 @@ def test_a_name_that_does_not_exist_is_one_clear_line(command: list[str], messag
 
 def test_the_audit_of_an_object_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     agent = an_agent(tax_id="the value")
-    agents.create(agent, a_login(agent), Act("create", 0, NOW))
+    agent_changes.create(agent, a_login(agent), Act("create", 0, NOW))
 
     run("audit", f"agent#{agent.id}")
 

@@ -21,6 +21,7 @@ from chalicelib.errors import ServiceError
 from chalicelib.services import outcomes
 from chalicelib.settings import settings
 from chalicelib.store import (
+    agent_changes,
     agents,
     drawers,
     events,
@@ -226,7 +227,7 @@ def test_the_login_of_a_former_address_stays_deleted_and_the_new_one_comes_back(
     account, act = an_account(), Act("update", 1, datetime.now(UTC))
     at = copied()
     after = replace(account.agent, email=f"new-{account.email}")
-    agents.change(account.agent, after, agents.LoginChange(moved=account.login), act)
+    agent_changes.change(account.agent, after, agent_changes.LoginChange(moved=account.login), act)
     before = stored()
 
     printed = run(at, "--yes")
@@ -241,8 +242,8 @@ def test_an_address_that_another_agent_has_now_stays_that_agents(run: Run, copie
         agents.rehash(account.login, account.login.password_hash or "")
     at, act = copied(), Act("delete", 1, datetime.now(UTC))
     last = replace(account.agent, deleted=True)
-    agents.delete(account.agent, last, act)
-    write_one(agents.create_login(a_login(other.agent, email=account.email)))
+    agent_changes.delete(account.agent, last, act)
+    write_one(agent_changes.create_login(a_login(other.agent, email=account.email)))
 
     run(at, "--yes")
 

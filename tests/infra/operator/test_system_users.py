@@ -13,7 +13,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import unseal
 from chalicelib.services.authentication import authenticate, session_digest
 from chalicelib.services.caller_check import admit
-from chalicelib.store import agent_sessions, agents, audit
+from chalicelib.store import agent_changes, agent_sessions, agents, audit
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra.demo.data import SIGNING_SECRET
@@ -82,7 +82,7 @@ def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
 
 def test_an_e_mail_that_is_taken_is_one_clear_line() -> None:
     agent = an_agent()
-    agents.create(agent, a_login(agent), Act("create", 3, NOW))
+    agent_changes.create(agent, a_login(agent), Act("create", 3, NOW))
 
     with pytest.raises(SystemExit, match="e-mail belongs"):
         run("system-users", "create", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
