@@ -27,6 +27,7 @@ from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.table import read_all
 from infra.operator import items, stage_secret
 from infra.operator.merchants import every
+from infra.stack.deploy import unheard
 
 ECHO_SECONDS = 10.0
 EVER = datetime.max.replace(tzinfo=UTC)
@@ -137,16 +138,7 @@ def _alarms() -> Iterator[str]:
     ringing = pages.paginate(AlarmNamePrefix=f"{items.stack()}-", StateValue="ALARM").search("MetricAlarms[]")
     lines = [f"{one['AlarmName']}, since {one['StateUpdatedTimestamp']:%Y-%m-%d %H:%M}" for one in ringing]
     yield from _named("alarms", lines, none="none rings")
-    outputs = {one["OutputKey"]: one["OutputValue"] for one in _stack().get("Outputs", [])}
-    for name in ("Alerts", "Tickets"):
-        if name not in outputs:  # a stack of an earlier release
-            continue
-        topics = boto3.client("sns").get_paginator("list_subscriptions_by_topic")
-        known = list(topics.paginate(TopicArn=outputs[name]).search("Subscriptions[]"))
-        waiting = [one["Endpoint"] for one in known if not one["SubscriptionArn"].startswith("arn:")]
-        if len(waiting) == len(known):
-            yield from _named(f"topic {name}", ["NOBODY IS WOKEN: no subscription is confirmed"])
-        yield from _named(f"topic {name}", [f"{one} has not confirmed" for one in waiting])
+    yield from _named("subscriptions", unheard(_stack()))
 
 
 def ring_command(_: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ from chalicelib.domain.sign_in import canonical
 from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services.authentication import new_secret_key
-from chalicelib.services.passwords import hash_password, weakness_of
+from chalicelib.services.passwords import hash_password, verify, weakness_of
 from chalicelib.store import agent_changes, agents, sequences, sessions
 from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import OPERATOR, Act
@@ -80,9 +80,16 @@ def _create_command(options: argparse.Namespace) -> None:
     print(f"System user {agent.id} signs in as {canonical(agent.email)}.")
 
 
-def _read_password(email: str) -> Secret:
-    """Return the typed password. Exit with one line if a system user may not have it."""
-    password = Secret(terminal.hidden("Password: "))
+def _read_password(email: str, present: str | None = None) -> Secret:
+    """Return the typed password, at a terminal typed twice. Exit with one line if a system user may not have it.
+
+    `present` is the hash of the present password.
+    """
+    password = Secret(terminal.hidden(f"New password of {email}: "))
+    if terminal.is_there() and terminal.hidden("Once more: ") != password.reveal():
+        sys.exit("The two passwords differ. Nothing is changed.")
+    if present and verify(present, password):
+        sys.exit("It is the present password. Choose another one.")
     if weakness := weakness_of(password, email, is_manager=True):
         sys.exit(f"The password is refused. {weakness.message}")
     return password
@@ -119,8 +126,9 @@ def agent_of(email: str) -> Agent:
 def replace_credentials_command(options: argparse.Namespace) -> None:
     """Replace all credentials of an agent by a typed password and a random key."""
     agent = agent_of(options.email)  # before the prompt, so that another operator's change meanwhile is noticed
+    login = read(agents.login_key(agent.email))
     try:
-        replace_credentials(agent, _read_password(agent.email))
+        replace_credentials(agent, _read_password(agent.email, login.password_hash if login else None))
     except ChangedMeanwhileError:
         sys.exit(f"Somebody else changed agent {agent.id} meanwhile. Nothing was changed: run the command again.")
     print(f"Agent {agent.id} has a new password and a new secret key, and its sessions have ended.")

@@ -27,6 +27,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from botocore.parsers import ResponseParserError
 
+from infra.stack.alarms import TOPICS
 from infra.stack.package import BUILD
 from infra.stack.releases import GOING_BACK, RELEASE, RELEASE_BEFORE, DeployError, release_before, upload
 from infra.stack.resources import TABLE_TYPE
@@ -238,6 +239,18 @@ def _address(stack: Description) -> str:
     return next((one["OutputValue"] for one in stack.get("Outputs", []) if one["OutputKey"] == "EndpointURL"), "")
 
 
+def unheard(stack: Description) -> Iterator[str]:
+    """Yield a line for each topic of the alarms that reaches nobody, and for each subscriber who has not confirmed."""
+    outputs = {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
+    for name in (name for name in TOPICS.values() if name in outputs):  # a stack of an earlier release has no output
+        pages = boto3.client("sns").get_paginator("list_subscriptions_by_topic").paginate(TopicArn=outputs[name])
+        known = list(pages.search("Subscriptions[]"))
+        waiting = [one["Endpoint"] for one in known if not one["SubscriptionArn"].startswith("arn:")]
+        if len(waiting) == len(known):
+            yield f"NOBODY HEARS {name}: no subscription is confirmed."
+        yield from (f"{one} has not confirmed the subscription of {name}." for one in waiting)
+
+
 def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
     """Deploy the package in `build`, or the release before."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -254,6 +267,8 @@ def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
         address = deployment.deploy(url, given, check, int(os.environ.get("WATCHED_MINUTES") or WATCHED_MINUTES))
     except (DeployError, *CALL_FAILS) as problem:
         sys.exit(f"{problem} ({AGAIN})")
+    for line in unheard(deployment.described() or {}):
+        print(line)
     print(f"{stack} is at {address}")
 
 

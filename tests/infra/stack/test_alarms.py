@@ -284,6 +284,8 @@ def test_pages_and_tickets_go_to_topics_of_their_own(sam: dict[str, Any]) -> Non
         ({}, {}),
         ({"AlarmEmail": "a@x.example"}, {"Alerts": "a@x.example", "Tickets": "a@x.example"}),
         ({"TicketEmail": "t@x.example"}, {"Tickets": "t@x.example"}),
+        ({"AlarmPhone": "+27829876543"}, {"Alerts": "+27829876543"}),
+        ({"AlarmUrl": "https://oncall.example/sns"}, {"Alerts": "https://oncall.example/sns"}),
         (
             {"AlarmEmail": "a@x.example", "TicketEmail": "t@x.example"},
             {"Alerts": "a@x.example", "Tickets": "t@x.example"},

@@ -545,6 +545,8 @@ def test_parameters_that_can_never_work_are_refused_by_name_before_the_change(
     ("name", "right", "wrong"),
     [
         ("SalesDays", ["1-7", "3-3", "6-7"], ["6-4", "7-1", "0-3", "1-8", "1"]),
+        ("AlarmPhone", ["", "+27829876543"], ["0829876543", "+0", "27829876543"]),
+        ("AlarmUrl", ["", "https://x.example/y"], ["http://x.example", "x.example"]),
         ("AlarmEmail", ["", "a@b.example"], ["a", "a@b", "a@b.example,c@d.example", "A <a@b.example>"]),
         (
             "BaseDomain",
