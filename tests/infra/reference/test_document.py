@@ -4,19 +4,27 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from chalicelib.domain.events import PING, Kind, event_of, ping
+from chalicelib.domain.phases import Phase
 from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import Check, ErrorCode
+from chalicelib.gateways import webhooks
 from chalicelib.schemas.base import Answer, Request, View, fields_of, models_of
 from chalicelib.schemas.reversals import ALIASES
+from chalicelib.schemas.webhooks import body_of
 from infra.reference import ROOT
 from infra.reference.dictionaries import REFERENCES
 from infra.reference.document import openapi_document
 from infra.reference.schemas import EMPTY, NULL, SCHEMA_REF, line_of, texts_of_fields
+from tests.support.events import SECRET
+from tests.support.receivers import a_receiver
+from tests.support.transactions import a_payment
 
 DOCUMENT = openapi_document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -303,6 +311,33 @@ def test_a_filter_has_the_input_types_of_payments() -> None:
     )
 
     assert filtered == [0, *paid]  # tills send 0 for no filter
+
+
+WEBHOOKS = {kind: item["post"] for kind, item in DOCUMENT["webhooks"].items()}
+
+
+@pytest.mark.parametrize("ext_id", [None, "order 17"])
+def test_what_a_webhook_receives_is_valid(ext_id: str | None) -> None:
+    now = datetime.now(UTC)
+    payment = a_payment(makes_events=True, ext_id=ext_id)
+    reversal = a_payment(phase=Phase.REVERSAL_APPROVED, original_id=payment.id, makes_events=True)
+
+    for event in (event_of(payment, now), event_of(reversal, now), ping("token", 7, 1, now)):
+        assert event is not None
+        sent = json.loads(body_of(event))
+        schema = WEBHOOKS[event.kind]["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        assert is_valid(schema, sent)
+        assert not is_valid(schema, sent | {"data": {}})
+        assert set(sent["data"]) == set(SCHEMAS[PROPERTIES[f"{schema}.data"]["$ref"].rpartition("/")[2]]["properties"])
+
+
+def test_a_webhook_is_described_for_each_kind_of_event_with_the_headers_that_it_receives() -> None:
+    with a_receiver() as receiver:
+        webhooks.call(receiver.url, "evt_1", b"{}", [SECRET], datetime.now(UTC))
+    sent = {name for name in receiver.calls[0].headers if name.startswith("webhook-")}
+
+    assert set(WEBHOOKS) == {*Kind, PING}
+    assert [one for one in WEBHOOKS.values() if {each["name"] for each in one["parameters"]} != sent] == []
 
 
 def test_every_component_is_used() -> None:
