@@ -228,7 +228,9 @@ def test_a_text_about_a_field_names_its_models() -> None:
 def test_a_text_that_models_share_is_about_fields_of_one_type() -> None:
     shared: dict[str, dict[str, set[str]]] = defaultdict(dict)
     for path, described in PROPERTIES.items():
-        shared[f"{path.partition('.')[2]}: {described['description']}"][path] = kinds_of(described)
+        model, _, name = path.partition(".")
+        if keys := [(one, name) for one in line_of(model) if (one, name) in texts_of_fields()]:
+            shared[f"{name}: {texts_of_fields()[keys[0]]}"][path] = kinds_of(described)
 
     assert {text: paths for text, paths in shared.items() if len({frozenset(one) for one in paths.values()}) > 1} == {}
 
