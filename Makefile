@@ -11,14 +11,14 @@ STAGE_VENV := .venv/.stamp-stage$(if $(filter-out file,$(origin PYTHON)),-$(shel
 VENV := .venv/.stamp
 UV := .engines/uv/bin/uv
 LOCKER := .engines/uv/.stamp
-NODE_TOOLS := .engines/.stamp-node
+NODE_TOOLS := .engines/.stamp-node$(if $(RELEASE),-release)
 BIOME := .engines/node_modules/.bin/biome
 PYTHON_TOOLS := .engines/tools/.stamp
 RUNTIME := $(shell sed -n 's/^RUNTIME = "\([0-9.]*\)".*/\1/p' infra/stack/runtime.py)
 LAMBDA := .engines/lambda-$(RUNTIME)/.stamp-$(LAMBDA_CLIENT)
 
 .DEFAULT_GOAL := run
-.PHONY: run help test check lint format reference package deploy bench simulate fuzz certify tools lock clean
+.PHONY: run help test check lint format reference clients package deploy bench simulate fuzz certify tools lock clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),$(NODE_TOOLS))  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:" && $(BIN)/python -m infra.local
@@ -43,6 +43,10 @@ format: $(VENV) $(NODE_TOOLS)  ## format the code and fix lint where possible
 
 reference: $(VENV)  ## write the OpenAPI document, docs/errors.md and the other generated files
 	@$(BIN)/python -m infra.reference
+
+clients: $(VENV)  ## make clients of the OpenAPI document with three generators, and let them pay: it needs npm and Java
+	@$(MAKE) --no-print-directory tools RELEASE=1
+	@$(BIN)/pytest -m release tests/clients/test_generated.py tests/clients/test_linters.py $(ARGS)
 
 package: $(STAGE_VENV) $(LAMBDA)  ## write build/sam.json and build/deployment.zip. STAGE=dev|prod
 	@$(BIN)/python -m infra.stack.package $(STAGE)
@@ -115,7 +119,9 @@ $(PYTHON_TOOLS): requirements-tools.lock $(LOCKER)
 # Without npm there is only a message: tests that need a tool say so and are skipped, and fail with CI=true.
 $(NODE_TOOLS): tests/tools/package-lock.json
 	@if command -v npm >/dev/null; then mkdir -p .engines && cp tests/tools/package*.json .engines && \
-		npm ci --prefix .engines --silent --no-audit --no-fund --ignore-scripts $(if $(RELEASE),,--omit=dev) && touch $@; \
+		rm -f .engines/.stamp-node-release && \
+		npm ci --prefix .engines --silent --no-audit --no-fund --ignore-scripts $(if $(RELEASE),,--omit=dev) && \
+		touch .engines/.stamp-node $@; \
 	else echo "npm is not installed: what needs its packages is skipped."; fi
 
 # uv finds this Python, or downloads it into this folder. pyenv shows one of its versions only when it is named. The

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from chalicelib import exact_json
 from chalicelib.domain import urls, webhooks
@@ -222,24 +222,57 @@ class EventsAnswer(Answer):
         return cls(events=events, events_counters=EventCounters(item_count_page=len(events)))
 
 
+class EventData(View):
+    """The transaction of an event, as it was then: no card data, no address."""
+
+    transaction_id: str
+    original_id: str | None
+    state: int
+    substate: int
+    client_id: int
+    pos_id: int
+    input_type: int
+    amount: Decimal
+    currency_id: str
+    ext_id: str | None
+
+    @classmethod
+    def of(cls, event: Event) -> Self:
+        """Return the data of an event of a transaction."""
+        state, substate = _states(event)
+        return cls.carried(event, state=state, substate=substate, currency_id=event.currency)
+
+
+class PingData(View):
+    """The data of a test: the merchant."""
+
+    client_id: int
+
+
+class EventBody(BaseModel):
+    """The body that a webhook receives for an event of a transaction, in the form of Standard Webhooks."""
+
+    type: str
+    timestamp: str
+    data: EventData
+
+
+class PingBody(BaseModel):
+    """The body that a webhook receives for a test."""
+
+    type: str
+    timestamp: str
+    data: PingData
+
+
 def body_of(event: Event) -> bytes:
     """Return the body that a webhook receives for an event, with the same bytes at each attempt."""
-    state, substate = _states(event)
-    of_transaction: dict[str, Any] = {
-        "TransactionID": event.transaction_id,
-        "OriginalID": event.original_id,
-        "State": state,
-        "Substate": substate,
-        "ClientID": event.client_id,
-        "PosID": event.pos_id,
-        "InputType": event.input_type,
-        "Amount": None if event.amount is None else Decimal(event.amount),
-        "CurrencyID": event.currency,
-        "ExtID": event.ext_id,
-    }
-    data = {"ClientID": event.client_id} if event.kind == PING else of_transaction
-    body = {"type": event.kind, "timestamp": instant_text(event.at), "data": data}
-    return exact_json.text(body).encode()
+    written: dict[str, Any] = {"type": event.kind, "timestamp": instant_text(event.at)}
+    if event.kind == PING:
+        body: BaseModel = PingBody(**written, data=PingData.carried(event))
+    else:
+        body = EventBody(**written, data=EventData.of(event))
+    return exact_json.text(body.model_dump(by_alias=True)).encode()
 
 
 def instant_text(at: datetime) -> str:

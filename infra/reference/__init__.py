@@ -1,12 +1,15 @@
 """The command `make reference`: the reference of the interface, from routes, schemas and the error catalogue."""
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import simplejson
+
+Value = TypeVar("Value")
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -16,6 +19,17 @@ ROOT = HERE.parents[1]
 def read_json(name: str) -> Any:
     """Return the content of a JSON file of this folder, such as fields.json."""
     return json.loads((HERE / name).read_text(encoding="utf-8"), parse_float=Decimal)
+
+
+def by_model(table: Mapping[str, Value]) -> dict[tuple[str, str], Value]:
+    """Return a table with keys such as "CreateTerminal|TerminalView.City" by model and field, without doubles."""
+    found: dict[tuple[str, str], Value] = {}
+    for key, value in table.items():
+        models, _, field = key.rpartition(".")
+        for model in models.split("|"):
+            if found.setdefault((model, field), value) is not value:
+                raise ValueError(key)
+    return found
 
 
 def to_lines(value: Any, levels: int) -> str:

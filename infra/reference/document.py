@@ -4,12 +4,17 @@ import re
 from collections import defaultdict
 from typing import Any
 
+from chalicelib.domain.events import PING, Kind
 from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import ErrorCode, envelope
+from chalicelib.schemas.base import Headers
+from chalicelib.schemas.webhooks import EventBody, PingBody
 from chalicelib.web import Endpoint
 from infra.reference import read_json
 from infra.reference.examples import examples
-from infra.reference.schemas import SCHEMA_REF, schemas_of
+from infra.reference.schemas import SCHEMA_REF, schemas_of, texts_of_fields
+
+WEBHOOKS = "webhooks"  # a tag without operations: a generator makes one file of each
 
 
 def openapi_document() -> dict[str, Any]:
@@ -18,17 +23,21 @@ def openapi_document() -> dict[str, Any]:
     order = list(read_json("operations.json"))
     endpoints = sorted(ENDPOINTS, key=lambda one: order.index(_endpoint_key(one)))
     paths: dict[str, Any] = defaultdict(dict)
-    schemas = schemas_of([one.body for one in endpoints if one.body], [one.answer for one in endpoints])
+    bodies = [one.body for one in endpoints if one.body]
+    schemas = schemas_of(bodies, [*(one.answer for one in endpoints), EventBody, PingBody])
     for endpoint in endpoints:
         paths[endpoint.path][endpoint.method.lower()] = describe_operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
         "info": fixed["info"],
         "servers": [{"url": "/"}],
-        "tags": [{"name": tag, "description": fixed["tags"][tag]} for tag in dict.fromkeys(map(_tag, endpoints))],
+        "tags": [
+            {"name": tag, "description": fixed["tags"][tag]} for tag in dict.fromkeys([*map(_tag, endpoints), WEBHOOKS])
+        ],
         "paths": dict(paths),
+        "webhooks": {kind: {"post": _webhook(kind)} for kind in (*Kind, PING)},
         "components": {
-            "schemas": _used(schemas) | {"Refusal": fixed["Refusal"]},
+            "schemas": _used(schemas),
             "responses": {
                 f"Refused{status}": _refusal_response(status)
                 for status in sorted(_errors_by_status())
@@ -65,8 +74,7 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
         "summary": texts["title"],
         "description": f"{endpoint.sentence} {texts['about']}",
         "parameters": _parameters(endpoint, schemas),
-        "responses": {"200": _success_response(endpoint, replays=bool(texts.get("replays")))}
-        | _refusal_references(endpoint),
+        "responses": {"200": _success_response(endpoint)} | _refusal_references(endpoint),
         "security": [] if endpoint.public else [{name: []} for name in fixed["securitySchemes"]],
     }
     if endpoint.body and endpoint.method != "GET":
@@ -78,14 +86,38 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
     return described
 
 
+def _webhook(kind: str) -> dict[str, Any]:
+    """Return the description of the request that webhooks receive for a kind of event."""
+    fixed = read_json("document.json")
+    body = PingBody if kind == PING else EventBody
+    return {
+        "operationId": "on" + "".join(word.capitalize() for word in kind.split(".")),
+        "tags": [WEBHOOKS],
+        "summary": kind,
+        "description": f"{fixed['webhooks'][kind]} {fixed['aboutWebhooks']}",
+        "parameters": fixed["webhookHeaders"],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": SCHEMA_REF + body.__name__}}},
+        },
+        "responses": fixed["webhookResponses"],
+        "security": [],
+        "x-internal": True,  # openapi-generator makes invalid code of a webhook, and leaves out what has this mark
+    }
+
+
+def takes_key(endpoint: Endpoint) -> bool:
+    """Return whether the endpoint's function receives `Headers` for the Idempotency-Key of its caller."""
+    return Headers in endpoint.arguments.values() and not endpoint.public
+
+
 def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, Any]]:
-    texts = read_json("fields.json")
     parameters: list[dict[str, Any]] = [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "description": texts.get(name, f"The ID of the {name.removesuffix('Id')}."),
+            "description": texts_of_fields().get(("", name), f"The ID of the {name.removesuffix('Id')}."),
             "schema": {"type": "string"}
             if name in {"tranId", "eventId"}
             else {"type": "integer", "format": "int64", "minimum": 0},
@@ -97,15 +129,15 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
             bare = {key: value for key, value in schema.items() if key != "description"}
             value = next((part for part in bare.get("anyOf", []) if part.get("type") != "null"), bare)
             parameters.append({"name": name, "in": "query", "description": schema["description"], "schema": value})
-    if "headers" in endpoint.arguments:
+    if takes_key(endpoint):
         parameters.append(read_json("document.json")["Idempotency-Key"])
     return parameters
 
 
-def _success_response(endpoint: Endpoint, *, replays: bool) -> dict[str, Any]:
+def _success_response(endpoint: Endpoint) -> dict[str, Any]:
     content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.answer.__name__}}
     response: dict[str, Any] = {"description": "The request was carried out.", "content": {"application/json": content}}
-    if replays:
+    if takes_key(endpoint):
         response["headers"] = {"Idempotent-Replayed": {"$ref": "#/components/headers/Idempotent-Replayed"}}
     return response
 
@@ -119,7 +151,7 @@ def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
         statuses |= {403, 409}
     if endpoint.body:
         statuses |= {413, 415}
-    if endpoint.method == "POST" and _tag(endpoint) == "payments":
+    if takes_key(endpoint):
         statuses |= {422}
     return {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in sorted(statuses)}
 

@@ -6,6 +6,7 @@ from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.schemas.transaction_view import DECLINED
 from infra.reference import HERE, read_json
+from infra.reference.dictionaries import REFERENCES
 from infra.stack import resources
 from infra.stack.alarms import ALARMS, TOPICS
 
@@ -26,7 +27,8 @@ def errors_guide() -> str:
     errors = [f"| {one.code} | {one.status} | {one.message} | {advice[one.name]} |" for one in ErrorCode]
     declines = [f"| {1000 + code} | {message} |" for code, message in MESSAGES.items() if code]
     checks = [f"| {check.value} | {check.name.replace('_', ' ').lower()} |" for check in Check]
-    checks.append("| 561 to 571 | a reference to an object that does not exist: the ErrorCode of the same number |")
+    codes = ", ".join(str(error.code) for error in REFERENCES)
+    checks.append(f"| {codes} | a name that is taken, or a missing object: the ErrorCode of the same number |")
     return _filled("errors.txt", errors=errors, declines=declines, checks=checks)
 
 

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,9 +12,9 @@ from pydantic_core import core_schema
 
 from chalicelib.domain.kinds import FEATURES, OWN_ACQUIRERS
 from chalicelib.schemas.agents import BulkItem
-from chalicelib.schemas.base import Request, fields_of, models_of, wire_name
+from chalicelib.schemas.base import Request, fields_of, wire_name
 from chalicelib.schemas.payments import MAX_ADDRESSES
-from infra.reference import read_json
+from infra.reference import by_model, read_json
 from infra.reference.dictionaries import CHECKED, dictionary_of, name_of_value
 
 SCHEMA_REF = "#/components/schemas/"
@@ -25,29 +26,30 @@ BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 
 
-# Amounts of requests, as a JSON number or a decimal text: the bounds of the number, and the pattern of the text. They
-# have no type: clients in several languages make an object without fields of a choice between two types.
-DECIMAL = r"[0-9]{1,20}(\.[0-9]{1,20})?"
-AMOUNTS: Mapping[str, Mapping[str, Any]] = {
-    "BasicTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^{DECIMAL}$"},
-    "BasicReverseTran.Amount": {"exclusiveMinimum": 0, "pattern": f"^{DECIMAL}$"},
-    "Location.Latitude": {"minimum": -90, "maximum": 90, "pattern": "^$"},
-    "Location.Longitude": {"minimum": -180, "maximum": 180, "pattern": "^$"},
-    "BasicTran.AmountCashGot": {
-        "minimum": 0,
-        "exclusiveMaximum": 10**15,
-        "pattern": rf"^(-?0+(\.0+)?|{DECIMAL})?$",
-    },
-    "Purchase.Price": {"exclusiveMinimum": -(10**15), "exclusiveMaximum": 10**15, "pattern": f"^-?{DECIMAL}$"},
-    "Purchase.Discount": {"minimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^({DECIMAL})?$"},
-    "TaxIn.Rate": {"minimum": 0, "maximum": 100, "pattern": f"^{DECIMAL}$"},
-    "ItemIn.Price": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
-    "ReportDrawer.Float": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
-    "ReportDrawer.Amount": {"exclusiveMinimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
-    "ReportDrawer.Counted": {"minimum": 0, "maximum": 10**12, "pattern": f"^{DECIMAL}$"},
-    "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, "pattern": f"^{DECIMAL}$"},
+# A field that refers to it has the bounds of the number and a pattern of the text.
+DECIMAL = r"-?[0-9]{1,20}(\.[0-9]{1,20})?"
+AMOUNT = {
+    "title": "Amount",
+    "description": "An exact decimal, as a JSON number or a text: an amount in the currency's own unit, a price, a "
+    "quantity or a rate.",
+    "anyOf": [{"type": "number", "format": "double"}, {"type": "string", "pattern": f"^{DECIMAL}$"}],
 }
-NOT_AMOUNTS = ["boolean", "object", "array"]  # and null, unless the amount or the place is optional
+FROM_ZERO = {"pattern": "^([0-9]|$)"}  # no sign; the empty text, where it stands for an absent amount
+AMOUNTS: Mapping[str, Mapping[str, Any]] = {
+    "BasicTran.Amount": {"exclusiveMinimum": 0, **FROM_ZERO},
+    "BasicReverseTran.Amount": {"exclusiveMinimum": 0, **FROM_ZERO},
+    "BasicTran.AmountCashGot": {"minimum": 0, "exclusiveMaximum": 10**15, "pattern": r"^([0-9]|$|-0+(\.0+)?$)"},
+    "Purchase.Price": {"exclusiveMinimum": -(10**15), "exclusiveMaximum": 10**15},
+    "Purchase.Discount": {"minimum": 0, "exclusiveMaximum": 10**15, **FROM_ZERO},
+    "TaxIn.Rate": {"minimum": 0, "maximum": 100, **FROM_ZERO},
+    "ItemIn.Price": {"minimum": 0, "maximum": 10**12, **FROM_ZERO},
+    "ReportDrawer.Float": {"minimum": 0, "maximum": 10**12, **FROM_ZERO},
+    "ReportDrawer.Amount": {"exclusiveMinimum": 0, "maximum": 10**12, **FROM_ZERO},
+    "ReportDrawer.Counted": {"minimum": 0, "maximum": 10**12, **FROM_ZERO},
+    "Purchase.Quantity": {"exclusiveMinimum": 0, "exclusiveMaximum": 10**15, **FROM_ZERO},
+}
+MAY_BE_EMPTY = ("BasicTran.AmountCashGot", "Purchase.Discount")
+EMPTY = {"const": ""}  # not a type of its own: a generator makes an object of a choice between two types
 PLACES = ("Location",)  # tills send one with empty numbers where it is optional
 
 SPECIFIED_SPELLINGS = frozenset({"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"})
@@ -57,7 +59,7 @@ class WireSchema(GenerateJsonSchema):
     """A generator of schemas as on the wire: amounts are exact numbers, and an answer has all its fields."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """Return a number. In requests, `AMOUNTS` replaces those that may be texts."""
+        """Return a number. `AMOUNTS` replaces those that may be texts."""
         del schema
         return {"type": "number"}
 
@@ -67,7 +69,7 @@ class WireSchema(GenerateJsonSchema):
 
 
 def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[BaseModel]]) -> dict[str, Any]:
-    """Return the schema of each model, and of the models it refers to, by name."""
+    """Return the schema of each model, of the models it refers to, and of Amount, Finding and Refusal, by name."""
     requests = [*requests, *ITEMS.values()]
     inputs: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
     inputs += [(model, "serialization") for model in answers]
@@ -77,9 +79,31 @@ def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[B
     schemas = _short_names(definitions["$defs"])
     roots = {model.__name__ for model in (*requests, *answers)}
     used = _referenced(roots, schemas)
-    of_requests = {model.__name__: model for model in models_of(Request)}
-    described = {name: _complete_schema(name, schemas[name], of_requests.get(name)) for name in sorted(used)}
-    return {**described, "Finding": _complete_schema("Finding", read_json("document.json")["Finding"], None)}
+    fixed = {name: read_json("document.json")[name] for name in ("Finding", "Refusal")}
+    described = {name: _complete_schema(name, schemas[name]) for name in sorted(used)}
+    return {**described, "Amount": AMOUNT, **{name: _complete_schema(name, schema) for name, schema in fixed.items()}}
+
+
+@cache
+def _models() -> Mapping[str, type[BaseModel]]:
+    return {model.__name__: model for model in _below(BaseModel) if model.__module__.startswith("chalicelib.schemas")}
+
+
+def _below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for child in model.__subclasses__():
+        yield child
+        yield from _below(child)
+
+
+def line_of(name: str) -> list[str]:
+    """Return the name of a model, and of those it inherits from, the nearest first."""
+    return [one.__name__ for one in _models()[name].__mro__] if name in _models() else [name]
+
+
+def _request(name: str) -> type[Request] | None:
+    """Return the model of a request; None for an answer."""
+    model = _models().get(name)
+    return model if model and issubclass(model, Request) else None
 
 
 def _referenced(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
@@ -108,12 +132,13 @@ def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
     return {short[name]: renamed(schema) for name, schema in definitions.items()}
 
 
-def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request] | None) -> dict[str, Any]:
+def _complete_schema(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of one model with its fields described, and their values.
 
     Another spelling of a field is a property if the specification shows it, and otherwise only in the description.
     Optional fields of a request may be null.
     """
+    request = _request(name)
     required = [] if name in PLACES else schema.get("required", [])
     properties: dict[str, Any] = {}
     spellings = request.SPELLINGS if request else {}
@@ -121,9 +146,9 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
         complete = _field_schema(name, field, described)
         if request and field in fields_of(request).trimmed:
             complete = _with_blanks(complete)
-        if f"{name}.{field}" in AMOUNTS:
-            types = NOT_AMOUNTS if field not in required else [*NOT_AMOUNTS, "null"]
-            complete["not"] = {"type": types, "items": {}}  # linters want items with the type array
+        if f"{name}.{field}" in MAY_BE_EMPTY or name in PLACES:
+            complete = _or_null(complete)
+            complete["anyOf"].insert(1, EMPTY)
         elif request and field not in required and complete.keys() != {"description"}:  # null is of any type
             complete = _or_null(complete)
             complete["anyOf"] = [_or_empty(part) for part in complete["anyOf"]]
@@ -134,7 +159,7 @@ def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request
         properties[field] = complete
     others = {key: value for key, value in schema.items() if key not in {"title", "properties", "required"}}
     return {
-        "title": _title(name),
+        "title": name,
         **others,
         "properties": properties,
         **({"required": required} if required else {}),
@@ -152,15 +177,15 @@ def _spelling_of(field: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"anyOf": parts, "description": description, "x-spelling-of": field}
 
 
-def _title(schema: str) -> str:
-    """Return the name of an object without its suffix: Transaction for TransactionView."""
-    return re.sub(r"(?<=.)(View|In)$", "", schema)
-
-
 def _or_null(field: dict[str, Any]) -> dict[str, Any]:
-    description = {"description": field["description"]}
-    parts = field.get("anyOf") or [{key: value for key, value in field.items() if key != "description"}]
-    return {"anyOf": parts if NULL in parts else [*parts, NULL], **description}
+    described = {"description": field["description"]}
+    if "anyOf" in field:
+        parts = [part for part in field["anyOf"] if part != NULL]
+    elif "$ref" in field:
+        parts, described = [{"$ref": field["$ref"]}], {key: value for key, value in field.items() if key != "$ref"}
+    else:
+        parts = [{key: value for key, value in field.items() if key != "description"}]
+    return {"anyOf": [*parts, NULL], **described}
 
 
 def _with_blanks(field: dict[str, Any]) -> dict[str, Any]:
@@ -206,14 +231,14 @@ DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 def _field_schema(model: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     field = _plain_schema({key: value for key, value in schema.items() if key not in {"title", "default"}})
     if amount := AMOUNTS.get(f"{model}.{name}"):
-        field = {"format": "double", **amount}
-    meanings = dictionary_of(model, name)
+        field = {"$ref": SCHEMA_REF + "Amount", **amount}
+    meanings = dictionary_of(line_of(model), name)
     if f"{model}.{name}" in ITEMS:
         field["items"] = {"$ref": SCHEMA_REF + ITEMS[f"{model}.{name}"].__name__}
     if name == "Validations":
         field = {"anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, NULL]}
     elif meanings:
-        _add_enum(field, meanings)
+        _add_values(field, meanings, is_open=_request(model) is None)
     for part in (field, *field.get("anyOf", [])):
         if part.get("type") in {"string", "number"}:
             part.update(CHECKED.get(f"{model}.{name}", {}))
@@ -242,30 +267,41 @@ def _plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _add_enum(field: dict[str, Any], meanings: Mapping[Any, str]) -> None:
+def _add_values(field: dict[str, Any], meanings: Mapping[Any, str], *, is_open: bool) -> None:
+    """Add the values of a dictionary. An answer may get new ones, which no generated client may refuse."""
     values = [int(value) if isinstance(value, int) else value for value in meanings]
     kind = "integer" if isinstance(values[0], int) else "string"
     for part in (field, *field.get("anyOf", [])):
-        if part.get("type") == kind and "enum" not in part:
-            for bound in {"minimum", "maximum"} & part.keys():  # the values say it
+        if part.get("type") == "array":
+            _add_values(part["items"], meanings, is_open=is_open)
+        elif part.get("type") == kind and "enum" not in part:
+            for bound in {"minimum", "maximum", "maxLength"} & part.keys():  # the values say it
                 del part[bound]
-            part |= {"enum": values, "x-enum-varnames": [name_of_value(meaning) for meaning in meanings.values()]}
+            names = [name_of_value(meaning or str(value)) for value, meaning in meanings.items()]
+            part.update({"x-extensible-enum": values} if is_open else {"enum": values, "x-enum-varnames": names})
+
+
+@cache
+def texts_of_fields() -> Mapping[tuple[str, str], str]:
+    """Return the texts of fields.json by model and field. A part of a path has no model."""
+    features = {f"FeaturesIn|FeaturesView.{wire_name(name)}": one["about"] for name, one in FEATURES.items()}
+    return by_model(read_json("fields.json") | features)
 
 
 def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:
-    """Return the description of a field. Raises KeyError for a field that is not described."""
-    texts = read_json("fields.json") | OF_FEATURES
-    for key in (f"{model}.{name}", *(f"{base}.{name}" for base in BASE_MODELS.get(model, ())), name):
-        if key in texts:
-            values = "; ".join(f"{_value_text(value)} {meaning}" for value, meaning in meanings.items())
-            text = str(texts[key]).replace("{acquirers}", ", ".join(OWN_ACQUIRERS))
-            return f"{text} {values}.".removesuffix(" .") if values else text
-    message = f"infra/reference.fields.json does not describe {model}.{name}"
-    raise KeyError(message)
+    """Return the description of a field: that of its model, or of the nearest one it inherits from, but of no other.
 
-
-OF_FEATURES = {wire_name(name): feature["about"] for name, feature in FEATURES.items()}
-BASE_MODELS = {"CreateMerchant": ("_Merchant",), "UpdateMerchant": ("_Merchant",)}
+    Raises KeyError for a field that is not described.
+    """
+    texts = texts_of_fields()
+    text = next((texts[one, name] for one in line_of(model) if (one, name) in texts), None)
+    if text is None:
+        message = f"infra/reference/fields.json does not describe {model}.{name}"
+        raise KeyError(message)
+    values = "; ".join(f"{_value_text(value)} {meaning}".rstrip() for value, meaning in meanings.items())
+    more = "" if _request(model) else " More values may come."
+    text = text.replace("{acquirers}", ", ".join(OWN_ACQUIRERS))
+    return f"{text} {values}.{more}" if values else text
 
 
 def _value_text(value: Any) -> str:

@@ -17,7 +17,9 @@ PSEUDO_PARAMETERS = {
 }
 NO_VALUE = {"Ref": "AWS::NoValue"}
 # The property that `Ref` returns, by the type of the resource.
-NAMES = {"AWS::KMS::Alias": "AliasName", "AWS::S3::Bucket": "BucketName", "AWS::SecretsManager::Secret": "Name"}
+NAMES = {"AWS::KMS::Alias": "AliasName", "AWS::S3::Bucket": "BucketName"} | dict.fromkeys(
+    ("AWS::SecretsManager::Secret", "AWS::SES::ConfigurationSet"), "Name"
+)
 
 
 def deployed(sam: Mapping[str, Any], **parameters: str | int) -> Resources:

@@ -34,6 +34,7 @@ from tests.support.role_table import (
     parts_of,
     send,
 )
+from tests.support.spec_fields import DOCUMENT
 
 UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 assert app.app  # the routes are registered when the app is imported
@@ -51,6 +52,23 @@ def test_public_endpoints_are_the_two_of_the_contract_and_the_health_check() -> 
         "payments_status_public",
         "pages_health",
     }
+
+
+@pytest.mark.slow
+def test_a_key_is_read_exactly_where_the_document_has_its_header(stage: str) -> None:
+    documented = {
+        endpoint.name
+        for endpoint in ENDPOINTS
+        for one in DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]["parameters"]
+        if one["name"] == "Idempotency-Key"
+    }
+    read = set()
+    for row in ROWS:
+        world = a_world(stage, ROLES[row.answers.index(OK)] if OK in row.answers else "administrator")
+        reply = send(world, row, world.caller.basic, key=" ")
+        read |= {row.endpoint for field, _ in reply.findings if field == "Idempotency-Key"}
+
+    assert read == documented
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

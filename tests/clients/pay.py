@@ -21,18 +21,14 @@ def main(url: str) -> None:
     paid = api.submit_payment(
         payments.SubmitPayment(
             BasicTran=payments.BasicTran(
-                ID=payment_id, InputType=1, CurrencyID="ZAR", Amount=1234567.89, Description="Espresso", ExtID=order
-            ),
-            Card=payments.Card(
-                CardInputMode=1,
-                CardDataInput=payments.CardDataInput(PAN="4242424242424242", EXP="1235", CVV2="123"),
-            ),
+                ID=payment_id, InputType=10, CurrencyID="ZAR", Amount=payments.Amount("1234567.89"), ExtID=order
+            )
         )
     )
-    back = api.reverse_cnp_payment(
+    back = api.reverse_payment(
         payments.ReversePayment(
             BasicReverseTran=payments.BasicReverseTran(
-                TransactionID=payment_id, ReverseMode=5, Amount=1234566.78, PartialReverse=True
+                TransactionID=payment_id, ReverseMode=2, Amount=payments.Amount(1234566.78), PartialReverse=True
             )
         ),
         idempotency_key=f"back-{order}",
@@ -41,12 +37,10 @@ def main(url: str) -> None:
     found = api.get_payment(payment_id)
     listed = history.list_history(payments.ListHistory(ListBasicModel=payments.ListBasicModel(Page=1)))
     try:
-        api.submit_payment(
-            payments.SubmitPayment(BasicTran=payments.BasicTran(InputType=10, CurrencyID="ZAR", Amount=10.999))
-        )
-    except ApiException as refusal:
-        refused = json.loads(refusal.body)
-        status = refusal.status
+        wrong = payments.BasicTran(InputType=10, CurrencyID="ZAR", Amount=payments.Amount(10.999))
+        api.submit_payment(payments.SubmitPayment(BasicTran=wrong))
+    except ApiException as error:
+        refusal, status = error.data, error.status
     sys.stdout.write(
         json.dumps(
             {
@@ -54,7 +48,7 @@ def main(url: str) -> None:
                 "back": [back.error_code, float(back.transaction.amount), back.transaction.operation],
                 "remains": float(found.transactions[0].amount_eff),
                 "listed": sorted(one.operation for one in listed.transactions if one.id in ids),
-                "refused": [status, refused["ErrorCode"], refused["Validations"][0]["Property"]],
+                "refused": [status, refusal.error_code, refusal.validations[0].var_property],
             }
         )
     )

@@ -12,7 +12,9 @@ from infra.reference import ROOT
 from infra.reference.document import openapi_document
 
 EXPLAINED = json.loads((ROOT / "infra" / "fuzz" / "explained.json").read_text(encoding="utf-8"))
-FIELDS = {name for schema in openapi_document()["components"]["schemas"].values() for name in schema["properties"]}
+FIELDS = {
+    name for schema in openapi_document()["components"]["schemas"].values() for name in schema.get("properties", ())
+}
 
 
 def test_a_refusal_of_a_valid_request_that_is_explained_is_one_of_the_catalogue() -> None:

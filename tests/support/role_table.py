@@ -246,10 +246,11 @@ def a_world(stage: str, role: str) -> World:
     return World(stage, home, colleague, _account(role, home, other))
 
 
-def send(world: World, row: Row, authorization: str | None, **parts: Any) -> Reply:
+def send(world: World, row: Row, authorization: str | None, key: str | None = None, **parts: Any) -> Reply:
     endpoint = endpoint_of(row)
     path = endpoint.path.format(**{**row.parts(world), **parts})
     headers = {"Authorization": authorization} if authorization else {}
+    headers |= {} if key is None else {"Idempotency-Key": key}
     return call(world.stage, endpoint.method, path, row.body(world), None, headers)
 
 

@@ -19,12 +19,12 @@ JSON = "application/json"
 
 def kind_of(schema: dict[str, Any]) -> Any:
     """Return the kind of values that a schema allows, an object by its name."""
-    [*_, schema] = [one for one in schema.get("anyOf", [schema]) if one.get("type") != "null"]
+    schema = next(one for one in schema.get("anyOf", [schema]) if one.get("type") != "null")
     if "$ref" in schema:
-        return name_of(schema)
+        return D if name_of(schema) == "Amount" else name_of(schema)
     if schema.get("type") == "array":
         return [kind_of(schema["items"])]
-    return WORDS.get(schema.get("type", ""), D if schema.get("format") == "double" else None)
+    return WORDS.get(schema.get("type", ""))
 
 
 def name_of(schema: dict[str, Any]) -> str:

@@ -2,17 +2,29 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from chalicelib.domain.events import PING, Kind, event_of, ping
+from chalicelib.domain.phases import Phase
 from chalicelib.endpoints import ENDPOINTS
-from chalicelib.schemas.base import Request, fields_of
+from chalicelib.errors import Check, ErrorCode
+from chalicelib.gateways import webhooks
+from chalicelib.schemas.base import Answer, Request, View, fields_of, models_of
 from chalicelib.schemas.reversals import ALIASES
+from chalicelib.schemas.webhooks import body_of
+from infra.reference import ROOT
+from infra.reference.dictionaries import REFERENCES
 from infra.reference.document import openapi_document
-from infra.reference.schemas import NULL
+from infra.reference.schemas import EMPTY, NULL, SCHEMA_REF, line_of, texts_of_fields
+from tests.support.events import SECRET
+from tests.support.receivers import a_receiver
+from tests.support.transactions import a_payment
 
 DOCUMENT = openapi_document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -23,8 +35,10 @@ SPECIFIED = {"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"}
 PROPERTIES = {
     f"{schema}.{name}": described
     for schema, model in SCHEMAS.items()
-    for name, described in model["properties"].items()
+    for name, described in model.get("properties", {}).items()
 }
+REQUESTS = {model.__name__ for model in models_of(Request)} & set(SCHEMAS)
+AMOUNT = SCHEMA_REF + "Amount"
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -36,12 +50,6 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:
                 yield from parts(one)
         elif key in {"items", "additionalProperties"} and isinstance(inner, dict):
             yield from parts(inner)
-
-
-def requests(model: type[Request] = Request) -> Iterator[type[Request]]:
-    for child in model.__subclasses__():
-        yield child
-        yield from requests(child)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -58,7 +66,8 @@ def test_an_operation_has_a_short_title_and_a_sentence_about_its_effect_before_t
 
 def test_every_object_and_every_field_is_described_in_more_than_its_name() -> None:
     assert [name for name, schema in SCHEMAS.items() if len(schema["description"].split()) < 3] == []
-    assert [name for name, schema in SCHEMAS.items() if not schema["title"]] == []
+    titles = [schema["title"].lower() for schema in SCHEMAS.values()]  # names of classes, and of files
+    assert len(set(titles)) == len(titles)
     poor = {
         path
         for path, described in PROPERTIES.items()
@@ -76,37 +85,33 @@ def test_no_field_has_null_as_its_only_type() -> None:
 
 def test_a_field_has_one_type_beside_null() -> None:
     """Clients in several languages make an object without fields of a choice between a number and a text."""
-    choices = {path: [one for one in each.get("anyOf", []) if one != NULL] for path, each in PROPERTIES.items()}
+    choices = {
+        path: [one for one in each.get("anyOf", []) if one not in (NULL, EMPTY)] for path, each in PROPERTIES.items()
+    }
 
     assert [path for path, choice in choices.items() if len(choice) > 1] == []
 
 
 def may_be_null(described: dict[str, Any]) -> bool:
-    is_of_any_type = described.keys() == {"description"}
-    return (
-        is_of_any_type
-        or NULL in described.get("anyOf", [])
-        or "null" not in described.get("not", {}).get("type", ["null"])
-    )
+    return described.keys() == {"description"} or NULL in described.get("anyOf", [])
 
 
 def test_what_a_request_need_not_have_may_be_null_and_what_it_must_have_may_not() -> None:
-    bodies = {model.__name__ for model in requests()} & set(SCHEMAS)
     wrong = {
         f"{name}.{field}"
-        for name in bodies
+        for name in REQUESTS
         for field, described in SCHEMAS[name]["properties"].items()
         if may_be_null(described) == (field in SCHEMAS[name].get("required", []))
     }
 
-    assert len(bodies) > 30
+    assert len(REQUESTS) > 30
     assert wrong == set()
 
 
 def test_another_spelling_is_in_the_description_and_a_property_if_the_specification_shows_it() -> None:
     spellings = {
         (model.__name__, other, field)
-        for model in requests()
+        for model in models_of(Request)
         for other, field in model.SPELLINGS.items()
         if model.__name__ in SCHEMAS
     }
@@ -139,7 +144,7 @@ def is_valid(schema: str, value: Any) -> bool:
         ("ItemIn.Price", (6.15, "6.15", 0, None), (-1, "1e3", True)),
     ],
 )
-def test_an_amount_is_a_number_or_a_text(field: str, right: tuple[Any, ...], wrong: tuple[Any, ...]) -> None:
+def test_an_amount_takes_what_the_service_takes(field: str, right: tuple[Any, ...], wrong: tuple[Any, ...]) -> None:
     schema, name = field.split(".")
     model = SCHEMAS[schema] | {"required": [name]}
     validator = jsonschema.Draft202012Validator(model | {"components": DOCUMENT["components"]})
@@ -148,7 +153,99 @@ def test_an_amount_is_a_number_or_a_text(field: str, right: tuple[Any, ...], wro
     assert [value for value in wrong if validator.is_valid({name: value})] == []
 
 
-@pytest.mark.parametrize("model", list(requests()), ids=str)
+def test_an_amount_is_a_number_or_a_text_in_requests_and_a_number_in_answers() -> None:
+    amounts = {path for path, each in PROPERTIES.items() for part in parts(each) if part.get("$ref") == AMOUNT}
+    numbers = {path for path, each in PROPERTIES.items() for part in parts(each) if part.get("type") == "number"}
+
+    assert len(amounts) > 10
+    assert {path.partition(".")[0] for path in amounts} <= REQUESTS
+    assert {path.partition(".")[2] for path in numbers if path.partition(".")[0] in REQUESTS} == {
+        "Latitude",
+        "Longitude",
+    }
+    assert SCHEMAS["Amount"]["anyOf"][0] == {"type": "number", "format": "double"}
+    assert is_valid("Amount", "1234567.89")
+    assert not is_valid("Amount", "1e3")
+
+
+def test_an_answer_has_no_closed_list_of_values() -> None:
+    """A generated client refuses a value that is not in an enum, but an answer may get new ones."""
+    closed = {path for path, each in PROPERTIES.items() for part in parts(each) if "enum" in part or "const" in part}
+
+    assert {path for path in closed if path.partition(".")[0] not in REQUESTS} == set()
+
+
+def test_a_finding_has_every_code_that_occurs() -> None:
+    """The codes of checks, and those of errors that a finding names for a reference or a name."""
+    named = {error.name for model in models_of(Request) for error in model.REFERENCES}
+    for source in (ROOT / "chalicelib").rglob("*.py"):
+        named |= set(
+            re.findall(r"\b(?:missing|Finding|Validation)\([^()]*?ErrorCode\.(\w+)", source.read_text("utf-8"))
+        )
+    codes = PROPERTIES["Finding.Code"]["x-extensible-enum"]
+
+    assert len(named) > 10
+    assert named <= {error.name for error in REFERENCES}
+    assert codes == [*Check, *(error.code for error in REFERENCES)]
+    assert all(f"{code} " in PROPERTIES["Finding.Code"]["description"] for code in codes)
+
+
+def test_every_error_is_a_value_of_the_error_code() -> None:
+    values = {
+        value for name in ("Refusal", "PaymentAnswer") for value in PROPERTIES[f"{name}.ErrorCode"]["x-extensible-enum"]
+    }
+
+    assert {error.code for error in ErrorCode} <= values
+
+
+def kinds_of(described: dict[str, Any]) -> set[str]:
+    """Return the types of a field beside null: "number" for an amount, "object" for any other model."""
+    leaves = (part for part in parts(described) if "anyOf" not in part)
+    kinds = {
+        "number" if one.get("$ref") == AMOUNT else "object" if "$ref" in one else one.get("type") for one in leaves
+    }
+    return {kind for kind in kinds if kind and kind != "null"}
+
+
+def test_a_text_about_a_field_names_its_models() -> None:
+    """Found by the field's name alone, the text about the type of a terminal was that of a finding, too."""
+    of_paths = {name for path in DOCUMENT["paths"] for name in re.findall(r"\{(\w+)\}", path)}
+    roots = {one.__name__ for one in (Request, View, Answer)}
+    used = {(one, path.partition(".")[2]) for path in PROPERTIES for one in line_of(path.partition(".")[0])}
+    used |= {
+        (one, str(field.alias))
+        for endpoint in ENDPOINTS
+        if endpoint.body
+        for field in endpoint.body.model_fields.values()
+        for one in line_of(endpoint.body.__name__)
+    }
+
+    assert {name for model, name in texts_of_fields() if not model} <= of_paths
+    assert {key for key in texts_of_fields() if key[0]} - used == set()
+    assert {model for model, _ in texts_of_fields()} & roots <= {"Answer"}
+
+
+def test_a_text_that_models_share_is_about_fields_of_one_type() -> None:
+    shared: dict[str, dict[str, set[str]]] = defaultdict(dict)
+    for path, described in PROPERTIES.items():
+        model, _, name = path.partition(".")
+        if keys := [(one, name) for one in line_of(model) if (one, name) in texts_of_fields()]:
+            shared[f"{name}: {texts_of_fields()[keys[0]]}"][path] = kinds_of(described)
+
+    assert {text: paths for text, paths in shared.items() if len({frozenset(one) for one in paths.values()}) > 1} == {}
+
+
+def test_a_text_about_an_answer_says_nothing_about_the_request() -> None:
+    """An answer has all its fields, and only a request is read."""
+    answers = {path: each["description"] for path, each in PROPERTIES.items() if path.partition(".")[0] not in REQUESTS}
+
+    words = re.compile(
+        r"\babsent\b|\bis (also )?(read|accepted)\b|\bAlso read\b|decimal string|\bmust be\b", re.IGNORECASE
+    )
+    assert {path: text for path, text in answers.items() if words.search(text)} == {}
+
+
+@pytest.mark.parametrize("model", list(models_of(Request)), ids=str)
 def test_a_placeholder_that_the_service_takes_is_valid(model: type[Request]) -> None:
     name = model.__name__
     if name not in SCHEMAS:
@@ -188,7 +285,9 @@ def test_numbers_are_as_wide_as_the_service_has_them() -> None:
         for path, part in found
         if part.get("type") == "integer" and path.endswith(("ID", "Id")) and part.get("format") != "int64"
     ] == []
-    narrow = [path for path, part in found if part.get("maximum", 0) >= 2**31 and "format" not in part]
+    narrow = [
+        path for path, part in found if part.get("maximum", 0) >= 2**31 and "format" not in part and "type" in part
+    ]
     assert narrow == []
 
 
@@ -216,8 +315,35 @@ def test_a_filter_has_the_input_types_of_payments() -> None:
     assert filtered == [0, *paid]  # tills send 0 for no filter
 
 
+WEBHOOKS = {kind: item["post"] for kind, item in DOCUMENT["webhooks"].items()}
+
+
+@pytest.mark.parametrize("ext_id", [None, "order 17"])
+def test_what_a_webhook_receives_is_valid(ext_id: str | None) -> None:
+    now = datetime.now(UTC)
+    payment = a_payment(makes_events=True, ext_id=ext_id)
+    reversal = a_payment(phase=Phase.REVERSAL_APPROVED, original_id=payment.id, makes_events=True)
+
+    for event in (event_of(payment, now), event_of(reversal, now), ping("token", 7, 1, now)):
+        assert event is not None
+        sent = json.loads(body_of(event))
+        schema = WEBHOOKS[event.kind]["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        assert is_valid(schema, sent)
+        assert not is_valid(schema, sent | {"data": {}})
+        assert set(sent["data"]) == set(SCHEMAS[PROPERTIES[f"{schema}.data"]["$ref"].rpartition("/")[2]]["properties"])
+
+
+def test_a_webhook_is_described_for_each_kind_of_event_with_the_headers_that_it_receives() -> None:
+    with a_receiver() as receiver:
+        webhooks.call(receiver.url, "evt_1", b"{}", [SECRET], datetime.now(UTC))
+    sent = {name for name in receiver.calls[0].headers if name.startswith("webhook-")}
+
+    assert set(WEBHOOKS) == {*Kind, PING}
+    assert [one for one in WEBHOOKS.values() if {each["name"] for each in one["parameters"]} != sent] == []
+
+
 def test_every_component_is_used() -> None:
-    text = str([DOCUMENT["paths"], DOCUMENT["components"]])
+    text = str([DOCUMENT["paths"], DOCUMENT["webhooks"], DOCUMENT["components"]])
     names = {(kind, name) for kind in ("schemas", "responses", "headers") for name in DOCUMENT["components"][kind]}
 
     assert [name for kind, name in names if f"#/components/{kind}/{name}'" not in text] == []
