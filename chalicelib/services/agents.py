@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -45,7 +45,7 @@ from chalicelib.store.table import Key, Write, read, read_all
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> tuple[Profile, bool]:
     """Create an agent of the merchant, with the secret key in the request or a random one.
 
-    Return the agent, and whether its welcome e-mail was withheld.
+    Return the agent with this key, and whether its welcome e-mail was withheld.
     """
     keys = [merchants.key(merchant_id), *_keys_of_references(body, merchant_id)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
@@ -54,12 +54,20 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     differs = check_same_as_path("client_id", body.readable("client_id"), merchant_id)
     resolved = _resolve_references(body, merchant, admitted, differs)
 
-    agent, login = _new_agent(body, merchant_id, resolved, now)
+    secret_key = body.secret_key or new_secret_key()
+    agent, login = _new_agent(body, merchant_id, resolved, secret_key, now)
     welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
-    store = partial(agent_changes.create, agent, login, Act("create", caller.agent_id, now))
+    shown = Act("show", caller.agent_id, now + timedelta(microseconds=1))  # after the creation
+    store = partial(
+        agent_changes.create,
+        agent,
+        login,
+        Act("create", caller.agent_id, now),
+        audit.write(f"agent#{agent.id}", shown, SHOWN),
+    )
 
     withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
-    return _profile(agent, merchant), withheld
+    return replace(_profile(agent, merchant), secret_key=secret_key), withheld
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
@@ -73,12 +81,15 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     return replace(_profile(agent, merchant), secret_key=secret_key, sessions=tuple(sessions))
 
 
+SHOWN = ("secret_key",)  # the field of an act that shows an agent's secret key
+
+
 def secret_key_of(agent: Agent, act: Act) -> Secret | None:
     """Return the secret key of an agent, if it has one, and record in the audit who sees it. Each call calls KMS."""
     if agent.secret_key_sealed is None:
         return None
     secret_key = unseal(agent.secret_key_sealed, agent.id)
-    audit.store(f"agent#{agent.id}", act, ["secret_key"])
+    audit.store(f"agent#{agent.id}", act, SHOWN)
     return secret_key
 
 
@@ -155,9 +166,10 @@ def _other_administrator(client_id: int, ended: set[int]) -> Agent | None:
     return next((one for one in current if one is not None and _is_active_administrator(one)), None)
 
 
-def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
+def _new_agent(
+    body: CreateAgent, merchant_id: int, resolved: dict[str, Any], secret_key: Secret, now: datetime
+) -> tuple[Agent, Login]:
     agent_id = sequences.next_id(agents.TABLE)
-    secret_key = body.secret_key or new_secret_key()
     agent = Agent(
         id=agent_id,
         client_id=merchant_id,
