@@ -41,6 +41,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/user/me", accounts.me),
     Endpoint("GET", "/api/v1/payment/AuthAccount", accounts.configuration),
     Endpoint("POST", "/api/v1/merchant/create", management.create_merchant, max_bytes=WITH_PICTURE),
+    Endpoint("GET", "/api/v1/merchant/{merchantId}", management.get_merchant),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/update", management.update_merchant, max_bytes=WITH_PICTURE),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/create", management.create_agent, max_bytes=WITH_PICTURE),
     Endpoint("GET", "/api/v1/merchant/{merchantId}/pos/{posId}", management.get_agent),

@@ -3,13 +3,15 @@
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.agents import PosView
+from chalicelib.schemas.base import Headers
 from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalAnswer, TerminalListAnswer
 from chalicelib.services import terminals
 
 
-def create(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
+def create(body: CreateTerminal, caller: Caller, headers: Headers) -> TerminalAnswer:
     """Create a terminal of a merchant."""
-    return TerminalAnswer.of(*terminals.create(body, caller, outside.now()))
+    made = terminals.create(body, caller, outside.now(), key=headers.idempotency_key)
+    return TerminalAnswer.of(made.record, made.loser, made.headers)
 
 
 def list_page(merchant_id: int, body: ListTerminals, caller: Caller) -> TerminalListAnswer:

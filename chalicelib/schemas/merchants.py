@@ -1,11 +1,12 @@
 """The requests to create and update a merchant, and the view of a merchant."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from chalicelib.domain.agent import ACCOUNT_USER
+from chalicelib.domain.agent import ACCOUNT_USER, MobileSettings
+from chalicelib.domain.effective_settings import effective, merge_settings
 from chalicelib.domain.merchant import Manager, Merchant
 from chalicelib.iso_codes import country_name, currency_of_country
 from chalicelib.schemas.base import Answer, Identifier, LongText, Request, State, Text, View
@@ -20,7 +21,7 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
-from chalicelib.schemas.mobile_settings import MobileSettingsIn
+from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsView
 from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, Location, ZoneHours
 
@@ -180,13 +181,26 @@ class MerchantView(View):
     deleted: bool
     receipt_skip_header: bool = False
     client_importance: int
+    client_source: str | None
+    tax_system_id: int | None
+    tax_id: str | None
+    support_curator_id: int | None
+    origin_curator_id: int | None
+    cash_register_curator_id: int | None
+    product_solution_id: int | None
+    contract_type_id: int | None
+    client_mode: int | None
+    mobile_settings: MobileSettingsView
+    barcode_scanner: bool
     drawer_blind: bool
     sbp: dict[str, Any] | None
 
     @classmethod
     def of(cls, profile: MerchantProfile) -> Self:
-        """Return the view of a merchant."""
+        """Return the view of a merchant. It may be sent back to merchant/update, and then changes nothing."""
         merchant = profile.merchant
+        in_force = effective(None, merchant.mobile_settings)
+        shown = merge_settings(in_force, merchant.mobile_settings or MobileSettings())
         has_avatar = merchant.avatar_key is not None
         counters = [name for name in cls.model_fields if name.startswith("product_desc_")]
         return cls.carried(
@@ -204,11 +218,13 @@ class MerchantView(View):
             country_id=merchant.country_code,
             avatar_url=profile.avatar_url,
             client_importance=merchant.client_importance or NORMAL,
+            mobile_settings=MobileSettingsView.of(shown, replace(in_force, features=shown.features)),
+            barcode_scanner=bool(shown.barcode_scanner),
             sbp=parse_stored_object(merchant.sbp),
         )
 
 
 class MerchantAnswer(Answer):
-    """The answer to creating and updating a merchant."""
+    """The answer to creating, updating and getting a merchant."""
 
     merchant: MerchantView

@@ -6,11 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from chalicelib import exact_json, iso_codes
-from chalicelib.domain.answer_size import MOST_SHOWN, size_of_json
+from chalicelib import iso_codes
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.terminal import Terminal
-from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation
 from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (
     Answer,
@@ -215,17 +214,6 @@ class TerminalView(View):
         )
 
 
-def check_shown(terminal: Terminal, body: CreateTerminal) -> None:
-    """Raise 202 for the longest field of a request if the terminal is too large for a page of a hundred."""
-    shown = TerminalView.of(terminal).model_dump(by_alias=True)
-    if size_of_json(exact_json.text(shown)) <= MOST_SHOWN:
-        return
-    sent = {field.alias or name: getattr(body, name) for name, field in CreateTerminal.model_fields.items()}
-    sizes = {name: size_of_json(exact_json.text(value)) for name, value in sent.items() if name in shown}
-    message = "The texts are too long together, with the characters that JSON escapes."
-    raise invalid(Validation(max(sizes, key=sizes.__getitem__), Check.TOO_LONG, message))
-
-
 class ListTerminals(Context):
     """The body of merchant/{merchantId}/terminal/list; an absent field does not filter."""
 
@@ -263,10 +251,10 @@ class TerminalAnswer(Answer):
     terminal: TerminalView
 
     @classmethod
-    def of(cls, terminal: Terminal, loser: Merchant | None) -> Self:
+    def of(cls, terminal: Terminal, loser: Merchant | None, headers: dict[str, str]) -> Self:
         """Return the answer, with a warning if another merchant (`loser`) lost its number at the bank."""
         accounts: list[PosView] | None = [] if terminal.with_accounts else None  # a new terminal has no agents
-        answer = cls(terminal=TerminalView.of(terminal, accounts=accounts))
+        answer = cls(terminal=TerminalView.of(terminal, accounts=accounts), headers=headers)
         if loser:
             whose = f"The number was {loser.name}'s, merchant {loser.id}"
             message = f"{whose}: its terminals with this number take no card payments now."

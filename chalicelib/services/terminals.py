@@ -9,13 +9,15 @@ from typing import Any
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.agent_assignments import Profile, resolve_group
-from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.merchant import Merchant, TerminalGroup
 from chalicelib.domain.paging import page_of
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid_references, missing
-from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, check_shown
+from chalicelib.schemas.shown_size import check_shown
+from chalicelib.schemas.terminals import CreateTerminal, ListTerminals, TerminalView
 from chalicelib.services import agents
 from chalicelib.services.caller_check import Admitted, admit
+from chalicelib.services.creations import Created, Once, require_created
 from chalicelib.services.merchants import require_merchant
 from chalicelib.store import agents as agents_store
 from chalicelib.store import merchants, sequences, terminals, unique_names
@@ -72,22 +74,28 @@ def list_page(body: ListTerminals, caller: Caller, merchant_id: int) -> Listed:
     return Listed(page, len(found), numbers, shown)
 
 
-def create(body: CreateTerminal, caller: Caller, now: datetime) -> tuple[Terminal, Merchant | None]:
+# Country and Location are the terminal's.
+CONTEXT = ("country_code", "device_info", "gmt", "app_framework", "ip", "lang", "current_account_id")
+
+
+def create(body: CreateTerminal, caller: Caller, now: datetime, *, key: str | None = None) -> Created[Terminal]:
     """Create a terminal of the merchant that the BranchID names. Return it, and the merchant that lost its number.
 
     Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
-    otherwise a merchant could take payments into the account of another one.
+    otherwise a merchant could take payments into the account of another one. `key` is the Idempotency-Key header: raise
+    ID_REUSED when it was used with other content.
     """
+    once = Once.of("terminal", key, caller, body, CONTEXT)
 
-    def attempt() -> tuple[Terminal, Merchant | None]:
+    def attempt() -> Created[Terminal]:
         branch_id, names = body.readable("branch_id"), _names(body)
         keys: list[Key[Any]] = [*([] if branch_id is None else [merchants.key(branch_id)]), *names.values()]
-        admitted = admit(caller, *keys, current_account_id=body.current_account_id)
+        admitted = admit(caller, *once.keys, *keys, current_account_id=body.current_account_id)
         merchant = _merchant_of_branch(admitted, body)
-        group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
-        findings += _taken(names, admitted, merchant)
-        if findings or group is None:
-            raise invalid_references(*findings)
+        if first := once.first(admitted):
+            terminal = require_created(terminals.key(first.id), ErrorCode.TERMINAL_NOT_FOUND)
+            return Created(terminal, loser=read(merchants.key(first.loser)) if first.loser else None, replayed=True)
+        group = _group(body, merchant, _taken(names, admitted, merchant))
         body.check_readable()
 
         act = Act("create", caller.agent_id, now)
@@ -100,14 +108,23 @@ def create(body: CreateTerminal, caller: Caller, now: datetime) -> tuple[Termina
             branch_name=merchant.name,
             **body.record_fields(),
         )
-        check_shown(terminal, body)
+        check_shown(TerminalView.of(terminal), body)
         loser, registered = _register_mid(terminal, merchant, admitted, act)
 
+        first_request = once.writes(terminal.id, now, loser=loser and loser.id)
         tid = unique_names.register_tid(merchant.id, terminal.tid, terminal.id)
-        terminals.create(terminal, act, tid, *registered)
-        return terminal, loser
+        terminals.create(terminal, act, *first_request, tid, *registered)
+        return Created(terminal, loser=loser)
 
     return retry_on_change(attempt)
+
+
+def _group(body: CreateTerminal, merchant: Merchant, findings: list[Finding]) -> TerminalGroup:
+    """Return the group of the request. Raise what is wrong with it, and the other findings."""
+    group, of_group = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
+    if group is None or findings or of_group:
+        raise invalid_references(*of_group, *findings)
+    return group
 
 
 def _register_mid(

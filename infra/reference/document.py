@@ -66,7 +66,7 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
         "description": f"{endpoint.sentence} {texts['about']}",
         "parameters": _parameters(endpoint, schemas),
         "responses": {"200": _success_response(endpoint, replays=bool(texts.get("replays")))}
-        | _refusal_references(endpoint),
+        | _refusal_references(endpoint, replays=bool(texts.get("replays"))),
         "security": [] if endpoint.public else [{name: []} for name in fixed["securitySchemes"]],
     }
     if endpoint.body and endpoint.method != "GET":
@@ -110,7 +110,7 @@ def _success_response(endpoint: Endpoint, *, replays: bool) -> dict[str, Any]:
     return response
 
 
-def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
+def _refusal_references(endpoint: Endpoint, *, replays: bool) -> dict[str, Any]:
     """Return the refusals that a caller of this endpoint may get."""
     statuses = {400, 404, 429, 500, 503}
     if not endpoint.public or endpoint.body:
@@ -119,7 +119,7 @@ def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
         statuses |= {403, 409}
     if endpoint.body:
         statuses |= {413, 415}
-    if endpoint.method == "POST" and _tag(endpoint) == "payments":
+    if replays or (endpoint.method == "POST" and _tag(endpoint) == "payments"):
         statuses |= {422}
     return {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in sorted(statuses)}
 

@@ -53,7 +53,7 @@ STREAMS = {"deliver-events": "Events", "deliver-outbox": "Outbox"}
 READ_SECRETS = ("api", "authorizer", "sweep")
 # Actions of KMS on values of an agent or a webhook, which the service encrypts itself.
 ENCRYPTED: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "api": {"agent": ("Encrypt", "Decrypt"), "webhook": ("Encrypt",)},
+    "api": {"agent": ("Encrypt", "Decrypt"), "webhook": ("Encrypt", "Decrypt")},
     "deliver-events": {"webhook": ("Decrypt",)},
     "sweep": {"webhook": ("Decrypt",)},
 }

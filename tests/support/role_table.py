@@ -166,6 +166,7 @@ ROWS = [
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
+    Row("management_get_merchant", _nothing, MANAGERS),
     Row("management_update_merchant", lambda _: merchant_update(), MANAGERS),
     Row("management_create_agent", _new_agent, MANAGERS),
     Row("management_get_agent", _nothing, MANAGERS, "of a colleague"),
