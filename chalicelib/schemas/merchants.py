@@ -1,15 +1,18 @@
 """The requests to create and update a merchant, and the view of a merchant."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from chalicelib.domain.agent import ACCOUNT_USER, MobileSettings
 from chalicelib.domain.effective_settings import effective, merge_settings
 from chalicelib.domain.merchant import Manager, Merchant
+from chalicelib.errors import ErrorCode
 from chalicelib.iso_codes import country_name, currency_of_country
-from chalicelib.schemas.base import Answer, Identifier, LongText, Request, State, Text, View
+from chalicelib.schemas.base import Answer, Identifier, LongText, Request, RuledRequest, State, Text, View
+from chalicelib.schemas.bodies import request_or_part
 from chalicelib.schemas.field_types import (
     CountryCode,
     Email,
@@ -21,6 +24,7 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
+from chalicelib.schemas.misplaced_names import refused_names
 from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsView
 from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, Location, ZoneHours
@@ -125,8 +129,11 @@ class CreateMerchant(_Merchant):
         }
 
 
-class UpdateMerchant(_Merchant):
-    """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing."""
+class UpdateMerchant(_Merchant, RuledRequest):
+    """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing.
+
+    A system user may leave out what it does not change, see `let_fields_be_absent`.
+    """
 
     JUDGED: ClassVar[tuple[str, ...]] = ("id",)
 
@@ -134,6 +141,26 @@ class UpdateMerchant(_Merchant):
     barcode_scanner: bool | None = None
     drawer_blind: bool | None = None
     image: Image | None = None
+
+    def let_fields_be_absent(self, country_code: str) -> None:
+        """Read a request with faults again, so that no field is required. `country_code` is the merchant's."""
+        if self.faults and self.faults.error is ErrorCode.VALIDATION_FAILED:
+            country = self.sent.get("CountryCode") or country_code  # of a national telephone number
+            sent = {**self.sent, "CountryCode": country}
+            again = request_or_part(_changes_of_merchant(), sent, refused_names(UpdateMerchant, self.sent))
+            vars(self).clear()
+            vars(self).update(vars(again))
+
+
+@cache
+def _changes_of_merchant() -> type[UpdateMerchant]:
+    """Return the model of an update of which all fields are optional."""
+    fields: dict[str, Any] = {
+        name: (Annotated[field.annotation, Field(), *field.metadata] | None, Field(None, alias=field.alias))
+        for name, field in UpdateMerchant.model_fields.items()
+        if field.is_required()
+    }
+    return create_model("ChangesOfMerchant", __base__=UpdateMerchant, **fields)
 
 
 @dataclass(frozen=True)

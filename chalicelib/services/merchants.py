@@ -73,12 +73,19 @@ def get(caller: Caller, merchant_id: int) -> MerchantProfile:
 
 
 def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> MerchantProfile:
-    """Update the fields that the request sets. Concurrent changes of other fields are kept."""
+    """Update the fields that the request sets. Concurrent changes of other fields are kept.
+
+    A system user's request may have no other fields.
+    """
 
     def attempt() -> MerchantProfile:
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.check_can_manage(admitted.agent, merchant_id)
         before = require_merchant(admitted, merchant_id)
+        if admitted.agent.is_system_user:
+            body.let_fields_be_absent(before.country_code)
+            if body.readable("current_account_id") not in (None, caller.agent_id):
+                raise ServiceError(ErrorCode.NOT_THE_CALLER)
         if differs := check_same_as_path("id", body.readable("id"), merchant_id):
             raise invalid_references(*differs)
         body.check_readable()

@@ -18,6 +18,7 @@ from tests.support.giving import environment
 from tests.support.stored import stored_record
 
 CREATE = "/api/v1/merchant/create"
+ALWAYS = {field.alias or name for name, field in UpdateMerchant.model_fields.items() if field.is_required()}
 
 
 def create(stage: str, login: tuple[str, str] = http.SYSTEM, **changes: Any) -> http.Reply:
@@ -204,6 +205,31 @@ def test_a_merchant_that_was_read_may_be_sent_back_and_changes_nothing(shop: Sho
     assert {name: shown["MobileSettings"][name] for name in settings} == settings | {"BarcodeScanner": True}
 
 
+def test_a_system_user_leaves_out_what_it_does_not_change_and_an_administrator_does_not(shop: Shop) -> None:
+    def send(body: Any, login: tuple[str, str] = http.SYSTEM) -> http.Reply:
+        return shop.post(f"{shop.path}/update", body, login)
+
+    before = stored_record(merchants.key(shop.id))
+    assert [send(body).error for body in ({}, {"Name": None, "Phone": "", "Location": None})] == [(200, 0)] * 2
+    assert stored_record(merchants.key(shop.id)) == before
+    assert [(name, 1) for name in sorted(ALWAYS)] == sorted(send({}, shop.owner).findings)
+    refused = {"Phone": "082", "State": 7, "Web": 5, "ID": shop.id + 1, "mobileSettings": {}}
+    for body, login in ((refused, http.SYSTEM), (merchant_update(**refused), shop.owner)):
+        assert sorted(send(body, login).findings) == [
+            *(("ID", 10), ("Phone", 3), ("State", 5), ("Web", 2), ("mobileSettings", 13)),
+        ]
+    assert send({"CurrentAccountID": 10**9}).error == (403, 152)
+    assert send("{").error == (400, 201)
+    assert send({"Stat": 0}).findings == [("Stat", 13)]
+    assert stored_record(merchants.key(shop.id)) == before
+
+    changed = send({"Phone": "082 987 6544", "MobileSettings": {"Features": {"AcceptCards": False}}})
+    assert changed.body["Merchant"]["Phone"] == "+27 82 987 6544"  # read in the country of the merchant
+    assert changed.body["Merchant"]["MobileSettings"]["Features"]["AcceptCards"] is False
+    blocked = [send({"State": state}).error for state in (0, 1)]
+    assert blocked == [(200, 0)] * 2
+
+
 def test_an_update_from_elsewhere_does_not_move_the_merchant(shop: Shop) -> None:
     shop.post(f"{shop.path}/update", merchant_update())
     before = read(merchants.key(shop.id))
@@ -306,10 +332,10 @@ def test_a_foreign_merchant_a_missing_one_and_nonsense_are_answered_alike(shop: 
 
 
 def test_a_blocked_merchant_lets_nobody_in_until_a_system_user_opens_it(shop: Shop) -> None:
-    assert shop.post(f"{shop.path}/update", merchant_update(State=0), http.SYSTEM).status == 200
+    assert shop.post(f"{shop.path}/update", {"State": 0}, http.SYSTEM).status == 200
 
     assert shop.post(f"{shop.path}/update", merchant_update()).error == (401, 108)
-    assert shop.post(f"{shop.path}/update", merchant_update(State=1), http.SYSTEM).status == 200
+    assert shop.post(f"{shop.path}/update", {"State": 1}, http.SYSTEM).status == 200
     assert shop.post(f"{shop.path}/update", merchant_update()).status == 200
 
 
