@@ -37,8 +37,8 @@ def can_see_merchant_history(agent: Agent) -> bool:
     return _is_manager(agent) or Right.VIEW_DIVISIONS in rights_of(agent)
 
 
-def check_can_create_merchants(agent: Agent) -> None:
-    """Refuse to create a merchant unless the agent is a system user."""
+def check_is_system_user(agent: Agent) -> None:
+    """Refuse to create and to list merchants unless the agent is a system user."""
     _check_allowed(agent.is_system_user)
 
 

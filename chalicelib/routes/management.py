@@ -14,10 +14,17 @@ from chalicelib.schemas.agents import (
     welcome_warning,
 )
 from chalicelib.schemas.base import Headers
-from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
+from chalicelib.schemas.merchants import (
+    CreateMerchant,
+    ListMerchants,
+    MerchantAnswer,
+    MerchantListAnswer,
+    MerchantView,
+    UpdateMerchant,
+)
 from chalicelib.schemas.price_list import PriceListAnswer, PriceListQuery, PriceListView, UpdatePriceList
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.services import agents, merchants, price_lists
+from chalicelib.services import agents, merchant_search, merchants, price_lists
 
 
 def create_merchant(body: CreateMerchant, caller: Caller, headers: Headers) -> MerchantAnswer:
@@ -25,6 +32,11 @@ def create_merchant(body: CreateMerchant, caller: Caller, headers: Headers) -> M
     made = merchants.create(body, caller, outside.now(), key=headers.idempotency_key)
     warning = welcome_warning(withheld=made.withheld)
     return MerchantAnswer(merchant=MerchantView.of(made.record), validations=warning, headers=made.headers)
+
+
+def list_merchants(body: ListMerchants, caller: Caller) -> MerchantListAnswer:
+    """List and search merchants, the newest first, 100 per page."""
+    return MerchantListAnswer.of(*merchant_search.list_page(body, caller))
 
 
 def get_merchant(merchant_id: int, caller: Caller) -> MerchantAnswer:

@@ -1,5 +1,6 @@
 """The requests to create and update a merchant, and the view of a merchant."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self
@@ -11,7 +12,8 @@ from chalicelib.domain.effective_settings import effective, merge_settings
 from chalicelib.domain.merchant import Manager, Merchant
 from chalicelib.errors import ErrorCode
 from chalicelib.iso_codes import country_name, currency_of_country
-from chalicelib.schemas.base import Answer, Identifier, LongText, Request, RuledRequest, State, Text, View
+from chalicelib.schemas.agents import PageCounters
+from chalicelib.schemas.base import Answer, Identifier, LongText, Request, RuledRequest, State, Text, View, views_of
 from chalicelib.schemas.bodies import request_or_part
 from chalicelib.schemas.field_types import (
     CountryCode,
@@ -255,3 +257,23 @@ class MerchantAnswer(Answer):
     """The answer to creating, updating and getting a merchant."""
 
     merchant: MerchantView
+
+
+class ListMerchants(Context):
+    """The body of merchant/list; an absent field does not filter."""
+
+    search: Text | None = None
+    state: State | None = None
+    page: Identifier | None = None
+
+
+class MerchantListAnswer(Answer):
+    """A page of the merchants, the newest first."""
+
+    merchants: list[MerchantView]
+    merchants_counters: PageCounters
+
+    @classmethod
+    def of(cls, page: Sequence[MerchantProfile], total: int) -> Self:
+        """Return the answer with one page of the matching merchants. `total` is the number of all matches."""
+        return cls(merchants=views_of(MerchantView.of, page), merchants_counters=PageCounters.of(len(page), total))

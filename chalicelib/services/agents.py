@@ -254,7 +254,7 @@ def _resolve_references(
     merchant_id = merchant.id
     terminal = None if body.terminal_id is None else admitted.read(terminals.key(body.terminal_id))
     claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
-    by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
+    by_id, by_tid = (body.terminal_id, terminal), (body.tid, (claim and claim.holder) or None)
     terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings
     names = (requested.printer_id, requested.printer_code) if requested else (None, None)

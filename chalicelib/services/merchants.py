@@ -36,16 +36,16 @@ def create(body: CreateMerchant, caller: Caller, now: datetime, *, key: str | No
 
     def attempt() -> Created[MerchantProfile]:
         admitted = admit(caller, *once.keys, current_account_id=body.current_account_id)
-        permissions.check_can_create_merchants(admitted.agent)
+        permissions.check_is_system_user(admitted.agent)
         body.check_readable()
         if first := once.first(admitted):
             merchant = require_created(merchants.key(first.id), ErrorCode.MERCHANT_NOT_FOUND)
-            return Created(_profile(merchant, terminals.only_one(merchant.id)), first.withheld, replayed=True)
+            return Created(profile_of(merchant, terminals.only_one(merchant.id)), first.withheld, replayed=True)
 
         merchant_id = sequences.next_id(merchants.TABLE)
         picture = pictures.store_picture(body.image_avatar, f"merchants/{merchant_id}")
         merchant = Merchant(id=merchant_id, groups=_new_groups(), created_at=now, **body.record_fields(), **picture)
-        check_shown(MerchantView.of(_profile(merchant, None)), body)
+        check_shown(MerchantView.of(profile_of(merchant, None)), body)
         welcome = welcome_merchant(secrets.token_hex(16), merchant, now)
 
         def store(*message: Write) -> None:
@@ -54,12 +54,13 @@ def create(body: CreateMerchant, caller: Caller, now: datetime, *, key: str | No
             merchants.create(merchant, Act("create", caller.agent_id, now), *first, *message)
 
         withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
-        return Created(_profile(merchant, None), withheld)
+        return Created(profile_of(merchant, None), withheld)
 
     return retry_on_change(attempt)
 
 
-def _profile(merchant: Merchant, terminal_id: int | None) -> MerchantProfile:
+def profile_of(merchant: Merchant, terminal_id: int | None) -> MerchantProfile:
+    """Return what is shown of a merchant. `terminal_id` is its terminal, if it has exactly one."""
     number, url = merchant.financial_institution_id, pictures.signed_url(merchant.avatar_key)
     institution = settings().institutions.get(number, str(number))
     return MerchantProfile(merchant, institution, terminal_id, len(settings().partners), url)
@@ -69,7 +70,7 @@ def get(caller: Caller, merchant_id: int) -> MerchantProfile:
     """Return a merchant."""
     admitted = admit(caller, merchants.key(merchant_id))
     permissions.check_can_manage(admitted.agent, merchant_id)
-    return _profile(require_merchant(admitted, merchant_id), terminals.only_one(merchant_id))
+    return profile_of(require_merchant(admitted, merchant_id), terminals.only_one(merchant_id))
 
 
 def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> MerchantProfile:
@@ -94,7 +95,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
         terminal_id = terminals.only_one(merchant_id)
 
         after = replace(before, **_changes(body, before))
-        profile = _profile(after, terminal_id)
+        profile = profile_of(after, terminal_id)
 
         if changed_fields(before, after):
             check_shown(MerchantView.of(profile), body)

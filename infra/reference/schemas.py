@@ -265,7 +265,7 @@ def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:
 
 
 OF_FEATURES = {wire_name(name): feature["about"] for name, feature in FEATURES.items()}
-BASE_MODELS = {"CreateMerchant": ("_Merchant",), "UpdateMerchant": ("_Merchant",)}
+BASE_MODELS = {f"{act}{noun}": (f"_{noun}",) for act in ("Create", "Update") for noun in ("Merchant", "Terminal")}
 
 
 def _value_text(value: Any) -> str:

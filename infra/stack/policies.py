@@ -23,12 +23,13 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         " sequences webhooks",
         "PutItem": "merchants pricelists drawers agents terminals logins sessions transactions history sequences outbox"
         " audit webhooks events",
-        "GetItem UpdateItem": "merchants pricelists drawers agents cards logins sessions transactions history sequences"
-        " webhooks events",
+        "GetItem UpdateItem": "merchants pricelists drawers agents terminals cards logins sessions transactions history"
+        " sequences webhooks events",
         "ConditionCheckItem": "agents cards drawers",
         "DeleteItem": "logins webhooks",
         "Query": "history drawers webhooks events agents/index/by_client terminals/index/by_client"
         " cards/index/by_account cards/index/by_client sessions/index/remembered",
+        "Scan": "merchants agents terminals",
         "GetItem PutItem UpdateItem": "sandbox",
     },
     "authorizer": {"GetItem UpdateItem": "logins sessions", "GetItem": "agents"},
