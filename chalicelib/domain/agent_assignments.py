@@ -100,10 +100,13 @@ def matches_search(agent: Agent, text: str, tid: str | None) -> bool:
     The text is a part of the agent's name, e-mail or terminal name, in any case, or its digits are a part of the
     telephone number. Leading zeros are ignored, because no stored number has them.
     """
-    searched = text.casefold()
-    digits = "".join(letter for letter in text if letter.isdigit())
+    texts = (agent.name, agent.email, tid or "")
+    return any(text.casefold() in part.casefold() for part in texts) or is_part_of_phone(text, agent.phone)
+
+
+def is_part_of_phone(text: str, phone: str) -> bool:
+    """Return whether a text looks like a telephone number, and its digits are a part of this one."""
+    digits = "".join(filter(str.isdecimal, text))
     digits = digits.lstrip("0") or digits
     is_number = bool(digits) and not set(text) - set("0123456789+-() ")
-    texts = (agent.name, agent.email, tid or "")
-    phone = "".join(filter(str.isdecimal, agent.phone))
-    return any(searched in part.casefold() for part in texts) or (is_number and digits in phone)
+    return is_number and digits in "".join(filter(str.isdecimal, phone))

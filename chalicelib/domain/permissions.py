@@ -37,8 +37,8 @@ def can_see_merchant_history(agent: Agent) -> bool:
     return _is_manager(agent) or Right.VIEW_DIVISIONS in rights_of(agent)
 
 
-def check_can_create_merchants(agent: Agent) -> None:
-    """Refuse to create a merchant unless the agent is a system user."""
+def check_is_system_user(agent: Agent) -> None:
+    """Refuse to create and to list merchants unless the agent is a system user."""
     _check_allowed(agent.is_system_user)
 
 
@@ -64,9 +64,9 @@ def check_can_change_rights(agent: Agent, of_agent: int) -> None:
     _check_allowed(agent.id != of_agent)
 
 
-def check_can_block_merchant(agent: Agent) -> None:
-    """Refuse to block a merchant or to change its importance unless the agent is a system user."""
-    _check_allowed(agent.is_system_user)
+def can_block_merchants(agent: Agent) -> bool:
+    """Return whether the agent may block a merchant and change its importance: only a system user may."""
+    return agent.is_system_user
 
 
 def can_see_secret_key(agent: Agent, *, by_session: bool) -> bool:

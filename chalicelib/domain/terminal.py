@@ -29,6 +29,7 @@ class Terminal:
     created_at: datetime
     financial_institution_id: int
     branch_name: str
+    version: int = 1
     state: int = ACTIVE
     phone: str | None = None
     description: str | None = None

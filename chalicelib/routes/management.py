@@ -13,16 +13,35 @@ from chalicelib.schemas.agents import (
     UpdateAgent,
     welcome_warning,
 )
-from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
+from chalicelib.schemas.base import Headers
+from chalicelib.schemas.merchants import (
+    CreateMerchant,
+    ListMerchants,
+    MerchantAnswer,
+    MerchantListAnswer,
+    MerchantView,
+    UpdateMerchant,
+)
 from chalicelib.schemas.price_list import PriceListAnswer, PriceListQuery, PriceListView, UpdatePriceList
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.services import agents, merchants, price_lists
+from chalicelib.services import agents, merchant_search, merchants, price_lists
 
 
-def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
+def create_merchant(body: CreateMerchant, caller: Caller, headers: Headers) -> MerchantAnswer:
     """Create a merchant with its terminal groups."""
-    profile, withheld = merchants.create(body, caller, outside.now())
-    return MerchantAnswer(merchant=MerchantView.of(profile), validations=welcome_warning(withheld=withheld))
+    made = merchants.create(body, caller, outside.now(), key=headers.idempotency_key)
+    warning = welcome_warning(withheld=made.withheld)
+    return MerchantAnswer(merchant=MerchantView.of(made.record), validations=warning, headers=made.headers)
+
+
+def list_merchants(body: ListMerchants, caller: Caller) -> MerchantListAnswer:
+    """List and search merchants, the newest first, 100 per page."""
+    return MerchantListAnswer.of(*merchant_search.list_page(body, caller))
+
+
+def get_merchant(merchant_id: int, caller: Caller) -> MerchantAnswer:
+    """Return a merchant with every field that an update takes."""
+    return MerchantAnswer(merchant=MerchantView.of(merchants.get(caller, merchant_id)))
 
 
 def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
@@ -43,11 +62,12 @@ def update_price_list(merchant_id: int, body: UpdatePriceList, caller: Caller) -
     return PriceListAnswer(price_list=PriceListView.of(stored.price_list, body.gmt, stored.gmt))
 
 
-def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
+def create_agent(merchant_id: int, body: CreateAgent, caller: Caller, headers: Headers) -> PosAnswer:
     """Create an agent of a merchant, with its login."""
     now = outside.now()
-    agent, withheld = agents.create(body, caller, merchant_id, now)
-    return PosAnswer(pos=PosView.of(agent, now, body.gmt), validations=welcome_warning(withheld=withheld))
+    made = agents.create(body, caller, merchant_id, now, key=headers.idempotency_key)
+    view, warning = PosView.of(made.record, now, body.gmt), welcome_warning(withheld=made.withheld)
+    return PosAnswer(pos=view, validations=warning, headers=made.headers)
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:

@@ -2,7 +2,7 @@
 
 from chalicelib import outside
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.base import Answer, views_of
+from chalicelib.schemas.base import Answer, Headers, views_of
 from chalicelib.schemas.webhooks import (
     CreateWebhook,
     DeleteWebhook,
@@ -20,10 +20,12 @@ from chalicelib.schemas.webhooks import (
 from chalicelib.services import webhooks
 
 
-def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
+def create(merchant_id: int, body: CreateWebhook, caller: Caller, headers: Headers) -> WebhookAnswer:
     """Create a webhook, which receives the merchant's events."""
-    made = webhooks.create(body, caller, merchant_id, outside.now())
-    return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
+    created = webhooks.create(body, caller, merchant_id, outside.now(), key=headers.idempotency_key)
+    made = created.record
+    view = WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret)
+    return WebhookAnswer(webhook=view, headers=created.headers)
 
 
 def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Caller) -> WebhookAnswer:

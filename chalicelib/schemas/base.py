@@ -156,7 +156,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
         by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
         texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
         zeros=optional & (ZEROS | getattr(model, "ZEROS", frozenset())),
-        positions=optional & POSITIONS,
+        positions=frozenset(name for name in optional & POSITIONS if not _holds(fields[name].annotation)),
         trimmed=frozenset(name for name in fields if name in TRIMMED or name.endswith("Code"))
         | getattr(model, "TRIMMED", frozenset()),
     )

@@ -1,14 +1,20 @@
 """The requests to create and update a merchant, and the view of a merchant."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from chalicelib.domain.agent import ACCOUNT_USER
+from chalicelib.domain.agent import ACCOUNT_USER, MobileSettings
+from chalicelib.domain.effective_settings import effective, merge_settings
 from chalicelib.domain.merchant import Manager, Merchant
+from chalicelib.errors import ErrorCode
 from chalicelib.iso_codes import country_name, currency_of_country
-from chalicelib.schemas.base import Answer, Identifier, LongText, Request, State, Text, View
+from chalicelib.schemas.agents import PageCounters
+from chalicelib.schemas.base import Answer, Identifier, LongText, Request, RuledRequest, State, Text, View, views_of
+from chalicelib.schemas.bodies import request_or_part
 from chalicelib.schemas.field_types import (
     CountryCode,
     Email,
@@ -20,7 +26,8 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
-from chalicelib.schemas.mobile_settings import MobileSettingsIn
+from chalicelib.schemas.misplaced_names import refused_names
+from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsView
 from chalicelib.schemas.names import Name
 from chalicelib.schemas.request_context import Context, DeviceInfo, Location, ZoneHours
 
@@ -124,8 +131,11 @@ class CreateMerchant(_Merchant):
         }
 
 
-class UpdateMerchant(_Merchant):
-    """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing."""
+class UpdateMerchant(_Merchant, RuledRequest):
+    """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing.
+
+    A system user may leave out what it does not change, see `let_fields_be_absent`.
+    """
 
     JUDGED: ClassVar[tuple[str, ...]] = ("id",)
 
@@ -133,6 +143,26 @@ class UpdateMerchant(_Merchant):
     barcode_scanner: bool | None = None
     drawer_blind: bool | None = None
     image: Image | None = None
+
+    def let_fields_be_absent(self, country_code: str) -> None:
+        """Read a request with faults again, so that no field is required. `country_code` is the merchant's."""
+        if self.faults and self.faults.error is ErrorCode.VALIDATION_FAILED:
+            country = self.sent.get("CountryCode") or country_code  # of a national telephone number
+            sent = {**self.sent, "CountryCode": country}
+            again = request_or_part(_changes_of_merchant(), sent, refused_names(UpdateMerchant, self.sent))
+            vars(self).clear()
+            vars(self).update(vars(again))
+
+
+@cache
+def _changes_of_merchant() -> type[UpdateMerchant]:
+    """Return the model of an update of which all fields are optional."""
+    fields: dict[str, Any] = {
+        name: (Annotated[field.annotation, Field(), *field.metadata] | None, Field(None, alias=field.alias))
+        for name, field in UpdateMerchant.model_fields.items()
+        if field.is_required()
+    }
+    return create_model("ChangesOfMerchant", __base__=UpdateMerchant, **fields)
 
 
 @dataclass(frozen=True)
@@ -180,13 +210,26 @@ class MerchantView(View):
     deleted: bool
     receipt_skip_header: bool = False
     client_importance: int
+    client_source: str | None
+    tax_system_id: int | None
+    tax_id: str | None
+    support_curator_id: int | None
+    origin_curator_id: int | None
+    cash_register_curator_id: int | None
+    product_solution_id: int | None
+    contract_type_id: int | None
+    client_mode: int | None
+    mobile_settings: MobileSettingsView
+    barcode_scanner: bool
     drawer_blind: bool
     sbp: dict[str, Any] | None
 
     @classmethod
     def of(cls, profile: MerchantProfile) -> Self:
-        """Return the view of a merchant."""
+        """Return the view of a merchant. It may be sent back to merchant/update, and then changes nothing."""
         merchant = profile.merchant
+        in_force = effective(None, merchant.mobile_settings)
+        shown = merge_settings(in_force, merchant.mobile_settings or MobileSettings())
         has_avatar = merchant.avatar_key is not None
         counters = [name for name in cls.model_fields if name.startswith("product_desc_")]
         return cls.carried(
@@ -204,11 +247,33 @@ class MerchantView(View):
             country_id=merchant.country_code,
             avatar_url=profile.avatar_url,
             client_importance=merchant.client_importance or NORMAL,
+            mobile_settings=MobileSettingsView.of(shown, replace(in_force, features=shown.features)),
+            barcode_scanner=bool(shown.barcode_scanner),
             sbp=parse_stored_object(merchant.sbp),
         )
 
 
 class MerchantAnswer(Answer):
-    """The answer to creating and updating a merchant."""
+    """The answer to creating, updating and getting a merchant."""
 
     merchant: MerchantView
+
+
+class ListMerchants(Context):
+    """The body of merchant/list; an absent field does not filter."""
+
+    search: Text | None = None
+    state: State | None = None
+    page: Identifier | None = None
+
+
+class MerchantListAnswer(Answer):
+    """A page of the merchants, the newest first."""
+
+    merchants: list[MerchantView]
+    merchants_counters: PageCounters
+
+    @classmethod
+    def of(cls, page: Sequence[MerchantProfile], total: int) -> Self:
+        """Return the answer with one page of the matching merchants. `total` is the number of all matches."""
+        return cls(merchants=views_of(MerchantView.of, page), merchants_counters=PageCounters.of(len(page), total))

@@ -1,4 +1,4 @@
-"""The request to create a terminal, and the view of a terminal."""
+"""The requests to create, update and list terminals, and the view of a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -6,11 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from chalicelib import exact_json, iso_codes
-from chalicelib.domain.answer_size import MOST_SHOWN, size_of_json
+from chalicelib import iso_codes
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.terminal import Terminal
-from chalicelib.errors import WARNING, Check, ErrorCode, Validation, invalid
+from chalicelib.errors import WARNING, Check, ErrorCode, Finding, Validation
 from chalicelib.schemas.agents import PageCounters, PosView
 from chalicelib.schemas.base import (
     Answer,
@@ -70,43 +69,47 @@ def _known(find: Callable[[str], object], standard: str) -> AfterValidator:
     return checked(lambda number: find(number) is not None, Check.NOT_IN_DICTIONARY, expected)
 
 
+def check_region(country: str | None, code: str | None) -> list[Finding]:
+    """Return a finding about a RegionCode that is none of its country (numeric)."""
+    if code is None or country != SOUTH_AFRICA or code.upper() in PROVINCES:
+        return []
+    message = f"A province is expected: {', '.join(sorted(PROVINCES))}."
+    return [Finding("region_code", Check.NOT_IN_DICTIONARY, message)]
+
+
 def _region(code: str, info: ValidationInfo) -> str:
-    if info.data.get("country") == SOUTH_AFRICA and code.upper() not in PROVINCES:
-        raise problem(Check.NOT_IN_DICTIONARY, f"A province is expected: {', '.join(sorted(PROVINCES))}.")
+    for finding in check_region(info.data.get("country"), code):
+        raise problem(finding.code, finding.message)
     return code.upper()
 
 
 PRINTABLE = pattern(r"^[\x20-\x7E]*$", "Printable ASCII characters are expected.")
+Tid = Annotated[Name, PRINTABLE]
+CategoryCode = Annotated[str, pattern(r"^[0-9]{4}$", "A merchant category code of four digits is expected.")]
+Place = Annotated[str, Field(min_length=1, max_length=512), pattern(LATIN, "Latin characters are expected.")]
+City = Annotated[str, Field(min_length=1, max_length=512)]
+EntryCaps = Annotated[str, CAPABILITY]
+RegionCode = Annotated[str, REGION_FIELD, AfterValidator(_region)]
 
 
-class CreateTerminal(Request):
-    """The body of terminal/create. Location and Country are the terminal's, CountryCode is the caller's."""
+class _Terminal(Request):
+    """The fields of a terminal in a request. Location is the terminal's, CountryCode is the caller's."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
     TRIMMED: ClassVar[frozenset[str]] = frozenset({"Name"})
     PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
     REFERENCES: ClassVar[Mapping[ErrorCode, str]] = {ErrorCode.TID_TAKEN: "Name"}
-    JUDGED: ClassVar[tuple[str, ...]] = (
-        "branch_id",
-        "terminal_group_id",
-        "terminal_group_code",
-        "name",
-        "back_retailer_id",
-    )
+    JUDGED: ClassVar[tuple[str, ...]] = ("terminal_group_id", "terminal_group_code", "name", "back_retailer_id")
 
-    branch_id: Identifier
-    name: Annotated[Name, PRINTABLE]  # the TID
+    name: Tid | None = None
     alias: Name | None = None
-    sic: Annotated[str, pattern(r"^[0-9]{4}$", "A merchant category code of four digits is expected.")]
-    title: Name
-    currency: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), _known(iso_codes.currency, "ISO 4217")]
-    country: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), _known(iso_codes.country_code, "ISO 3166-1")]
-    country_code: CountryCode
-    city: Annotated[str, Field(min_length=1, max_length=512)]
-    location: Annotated[str, Field(min_length=1, max_length=512), pattern(LATIN, "Latin characters are expected.")]
-    entry_caps: Annotated[str, CAPABILITY]
-    region_code: Annotated[str, REGION_FIELD, AfterValidator(_region)]
-    device_info: DeviceInfo
+    sic: CategoryCode | None = None
+    title: Name | None = None
+    country_code: Text | None = None
+    city: City | None = None
+    location: Place | None = None
+    entry_caps: EntryCaps | None = None
+    device_info: DeviceInfo | None = None
     terminal_group_id: Identifier | None = None
     terminal_group_code: Text | None = None
     phone: Phone | None = None
@@ -135,14 +138,50 @@ class CreateTerminal(Request):
 
     def record_fields(self) -> dict[str, Any]:
         """Return the fields of the terminal's record that come from the request."""
+        fields = shared_fields(self, Terminal, without={"currency", "country_code"})
+        return fields if self.name is None else {**fields, "tid": self.name}
+
+
+class CreateTerminal(_Terminal):
+    """The body of terminal/create. Location and Country are the terminal's, CountryCode is the caller's."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = ("branch_id", *_Terminal.JUDGED)
+
+    branch_id: Identifier
+    name: Tid
+    sic: CategoryCode
+    title: Name
+    currency: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), _known(iso_codes.currency, "ISO 4217")]
+    country: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), _known(iso_codes.country_code, "ISO 3166-1")]
+    country_code: CountryCode
+    city: City
+    location: Place
+    entry_caps: EntryCaps
+    region_code: RegionCode
+    device_info: DeviceInfo
+
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the terminal's record that come from the request."""
         return {
             "alias": self.name,
-            **shared_fields(self, Terminal, without={"currency"}),
+            **super().record_fields(),
             "country_code": iso_codes.country_code(self.country),
-            "tid": self.name,
             "currency": iso_codes.currency(self.currency),
             "request_context": request_context_text(self),
         }
+
+
+class UpdateTerminal(_Terminal):
+    """The body of merchant/{merchantId}/terminal/{terminalId}/update; an absent field changes nothing."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = (*_Terminal.JUDGED, "id", "region_code")
+
+    id: Identifier | None = None
+    region_code: RegionCode | None = None
+
+    def record_fields(self) -> dict[str, Any]:
+        """Return the changed fields of the terminal's record. WithAccounts is about the answer."""
+        return {name: value for name, value in super().record_fields().items() if name != "with_accounts"}
 
 
 class TerminalView(View):
@@ -215,17 +254,6 @@ class TerminalView(View):
         )
 
 
-def check_shown(terminal: Terminal, body: CreateTerminal) -> None:
-    """Raise 202 for the longest field of a request if the terminal is too large for a page of a hundred."""
-    shown = TerminalView.of(terminal).model_dump(by_alias=True)
-    if size_of_json(exact_json.text(shown)) <= MOST_SHOWN:
-        return
-    sent = {field.alias or name: getattr(body, name) for name, field in CreateTerminal.model_fields.items()}
-    sizes = {name: size_of_json(exact_json.text(value)) for name, value in sent.items() if name in shown}
-    message = "The texts are too long together, with the characters that JSON escapes."
-    raise invalid(Validation(max(sizes, key=sizes.__getitem__), Check.TOO_LONG, message))
-
-
 class ListTerminals(Context):
     """The body of merchant/{merchantId}/terminal/list; an absent field does not filter."""
 
@@ -258,15 +286,14 @@ class TerminalListAnswer(Answer):
 
 
 class TerminalAnswer(Answer):
-    """The answer to creating a terminal."""
+    """The answer to creating and updating a terminal."""
 
     terminal: TerminalView
 
     @classmethod
-    def of(cls, terminal: Terminal, loser: Merchant | None) -> Self:
+    def of(cls, view: TerminalView, loser: Merchant | None, headers: Mapping[str, str] | None = None) -> Self:
         """Return the answer, with a warning if another merchant (`loser`) lost its number at the bank."""
-        accounts: list[PosView] | None = [] if terminal.with_accounts else None  # a new terminal has no agents
-        answer = cls(terminal=TerminalView.of(terminal, accounts=accounts))
+        answer = cls(terminal=view, headers={**(headers or {})})
         if loser:
             whose = f"The number was {loser.name}'s, merchant {loser.id}"
             message = f"{whose}: its terminals with this number take no card payments now."

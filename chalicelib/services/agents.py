@@ -3,8 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from functools import partial
+from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.domain import agent_assignments, permissions
@@ -29,37 +28,67 @@ from chalicelib.schemas.agents import (
     rights_fields,
 )
 from chalicelib.schemas.field_types import is_email
+from chalicelib.schemas.request_context import Context
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.caller_check import Admitted, admit
+from chalicelib.services.creations import Created, Once, may_show, require_created
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password, is_documented, verify, weakness_of
 from chalicelib.settings import settings
 from chalicelib.store import agent_changes, agent_sessions, agents, audit, merchants, sequences, terminals, unique_names
 from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.creations import Creation
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import Key, Write, read, read_all
 
 
-def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> tuple[Profile, bool]:
+def create(
+    body: CreateAgent, caller: Caller, merchant_id: int, now: datetime, *, key: str | None = None
+) -> Created[Profile]:
     """Create an agent of the merchant, with the secret key in the request or a random one.
 
-    Return the agent, and whether its welcome e-mail was withheld.
+    Return the agent with this key. `key` is the Idempotency-Key header: raise ID_REUSED when it was used with other
+    content.
     """
-    keys = [merchants.key(merchant_id), *_keys_of_references(body, merchant_id)]
-    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
-    permissions.check_can_manage(admitted.agent, merchant_id)
-    merchant = require_merchant(admitted, merchant_id)
-    differs = check_same_as_path("client_id", body.readable("client_id"), merchant_id)
-    resolved = _resolve_references(body, merchant, admitted, differs)
+    once = Once.of("agent", key, caller, body, Context.model_fields, merchant_id)
 
-    agent, login = _new_agent(body, merchant_id, resolved, now)
-    welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
-    store = partial(agent_changes.create, agent, login, Act("create", caller.agent_id, now))
+    def attempt() -> Created[Profile]:
+        keys = _keys_of_references(body, merchant_id)
+        admitted = admit(
+            caller, merchants.key(merchant_id), *once.keys, *keys, current_account_id=body.current_account_id
+        )
+        permissions.check_can_manage(admitted.agent, merchant_id)
+        merchant = require_merchant(admitted, merchant_id)
+        if first := once.first(admitted):
+            return _created_first(first, merchant, caller, now)
+        differs = check_same_as_path("client_id", body.readable("client_id"), merchant_id)
+        resolved = _resolve_references(body, merchant, admitted, differs)
 
-    withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
-    return _profile(agent, merchant), withheld
+        secret_key = body.secret_key or new_secret_key()
+        agent, login = _new_agent(body, merchant_id, resolved, secret_key, now)
+        welcome = welcome_agent(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
+        shown = Act("show", caller.agent_id, now + timedelta(microseconds=1))  # after the creation
+        entry = audit.write(f"agent#{agent.id}", shown, SHOWN)
+
+        def store(*message: Write) -> None:
+            result = {"password_hash": login.password_hash, "withheld": bool(body.send_welcome_email and not message)}
+            first = once.writes(agent.id, now, agent.secret_key_sealed, **result)
+            agent_changes.create(agent, login, Act("create", caller.agent_id, now), *first, *message, entry)
+
+        withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
+        return Created(replace(_profile(agent, merchant), secret_key=secret_key), withheld)
+
+    return retry_on_change(attempt)
+
+
+def _created_first(first: Creation, merchant: Merchant, caller: Caller, now: datetime) -> Created[Profile]:
+    """Return the agent that the first request with a key created, for a day with the key of its answer."""
+    agent = require_created(agents.key(first.id), ErrorCode.AGENT_NOT_FOUND)
+    shows_key = may_show(first, agent.secret_key_sealed, now)
+    secret_key = secret_key_of(agent, Act("show", caller.agent_id, now)) if shows_key else None
+    return Created(replace(_profile(agent, merchant), secret_key=secret_key), first.withheld, replayed=True)
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
@@ -73,12 +102,15 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     return replace(_profile(agent, merchant), secret_key=secret_key, sessions=tuple(sessions))
 
 
+SHOWN = ("secret_key",)  # the field of an act that shows an agent's secret key
+
+
 def secret_key_of(agent: Agent, act: Act) -> Secret | None:
     """Return the secret key of an agent, if it has one, and record in the audit who sees it. Each call calls KMS."""
     if agent.secret_key_sealed is None:
         return None
     secret_key = unseal(agent.secret_key_sealed, agent.id)
-    audit.store(f"agent#{agent.id}", act, ["secret_key"])
+    audit.store(f"agent#{agent.id}", act, SHOWN)
     return secret_key
 
 
@@ -155,9 +187,10 @@ def _other_administrator(client_id: int, ended: set[int]) -> Agent | None:
     return next((one for one in current if one is not None and _is_active_administrator(one)), None)
 
 
-def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
+def _new_agent(
+    body: CreateAgent, merchant_id: int, resolved: dict[str, Any], secret_key: Secret, now: datetime
+) -> tuple[Agent, Login]:
     agent_id = sequences.next_id(agents.TABLE)
-    secret_key = body.secret_key or new_secret_key()
     agent = Agent(
         id=agent_id,
         client_id=merchant_id,
@@ -221,7 +254,7 @@ def _resolve_references(
     merchant_id = merchant.id
     terminal = None if body.terminal_id is None else admitted.read(terminals.key(body.terminal_id))
     claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
-    by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
+    by_id, by_tid = (body.terminal_id, terminal), (body.tid, (claim and claim.holder) or None)
     terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings
     names = (requested.printer_id, requested.printer_code) if requested else (None, None)

@@ -29,14 +29,16 @@ from chalicelib.gateways import secrets
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, ListEvents, ResendEvent, UpdateWebhook
 from chalicelib.services import message_limits
-from chalicelib.services.caller_check import admit
+from chalicelib.services.caller_check import Admitted, admit
+from chalicelib.services.creations import Created, Once, may_show, require_created
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
+from chalicelib.store import audit, events, merchants, sequences
 from chalicelib.store import deliveries as deliveries_store
-from chalicelib.store import events, merchants, sequences
 from chalicelib.store import message_limits as limits_store
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.creations import Creation
 from chalicelib.store.message_limits import LimitReachedError
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import Item, Key, commit
@@ -53,34 +55,52 @@ class Made:
     gmt: int
 
 
-def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime) -> Made:
-    """Create a webhook with its own secret. From now on the merchant's transactions make events."""
-    merchant, _ = _managed(body, caller, merchant_id)
-    _check_room(merchant)
-    webhook_id = sequences.next_id(webhooks_store.TABLE)
-    secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES))
-    made = Webhook(
-        client_id=merchant_id,
-        id=webhook_id,
-        url=body.url,
-        secret_sealed=secrets.seal(secret, webhook_id, OWNER),
-        created_at=now,
-        updated_at=now,
-        on_since=now,
-        types=_each_once(body.types),
-        description=body.description,
-    )
-    act = Act("create", caller.agent_id, now)
+def create(
+    body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime, *, key: str | None = None
+) -> Created[Made]:
+    """Create a webhook with its own secret. From now on the merchant's transactions make events.
 
-    def attempt() -> Made:
-        before, _ = _managed(body, caller, merchant_id)
-        _check_room(before)
+    `key` is the Idempotency-Key header: raise ID_REUSED when it was used with other content.
+    """
+    once = Once.of("webhook", key, caller, body, Context.model_fields, merchant_id)
+
+    def attempt() -> Created[Made]:
+        admitted, before = _admitted(body, caller, merchant_id, *once.keys)
+        if first := once.first(admitted):
+            return _created_first(first, before, caller, now)
+        _check_readable(body)
+        _check_room(before, once)
+        webhook_id = sequences.next_id(webhooks_store.TABLE)
+        secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES))
+        made = Webhook(
+            client_id=merchant_id,
+            id=webhook_id,
+            url=body.url,
+            secret_sealed=secrets.seal(secret, webhook_id, OWNER),
+            created_at=now,
+            updated_at=now,
+            on_since=now,
+            types=_each_once(body.types),
+            description=body.description,
+        )
+        act = Act("create", caller.agent_id, now)
         after = replace(before, webhooks=before.webhooks + 1, events_until=webhooks.ALWAYS)
 
-        webhooks_store.create(made, act, *merchants.next_version(before, after, act))
-        return Made(made, secret, before.gmt)
+        first_request = once.writes(webhook_id, now, made.secret_sealed)
+        webhooks_store.create(made, act, *first_request, *merchants.next_version(before, after, act))
+        return Created(Made(made, secret, before.gmt))
 
     return retry_on_change(attempt)
+
+
+def _created_first(first: Creation, merchant: Merchant, caller: Caller, now: datetime) -> Created[Made]:
+    """Return the webhook that the first request with a key created, for a day with the secret of its answer."""
+    found = require_created(webhooks_store.key(merchant.id, first.id), ErrorCode.WEBHOOK_NOT_FOUND)
+    secret = None
+    if may_show(first, found.secret_sealed, now):
+        secret = secrets.unseal(found.secret_sealed, found.id, OWNER)
+        audit.store(f"webhook#{found.id}", Act("show", caller.agent_id, now), ["secret"])
+    return Created(Made(found, secret, merchant.gmt), replayed=True)
 
 
 def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> Made:
@@ -144,20 +164,30 @@ def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: 
     return ping.id
 
 
-def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -> tuple[Merchant, Any]:
+def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Webhook]) -> tuple[Merchant, Any]:
     """Return the merchant of the path, which the caller must manage, and the webhook of the first key."""
-    admitted = admit(caller, merchants.key(merchant_id), *keys, current_account_id=body.current_account_id)
-    permissions.check_can_manage(admitted.agent, merchant_id)
-    merchant, found = require_merchant(admitted, merchant_id), admitted.read(keys[0]) if keys else None
+    admitted, merchant = _admitted(body, caller, merchant_id, *keys)
+    found = admitted.read(keys[0]) if keys else None
     if keys and found is None:
         raise ServiceError(ErrorCode.WEBHOOK_NOT_FOUND)
-    _check_url(body.readable("url"))
-    body.check_readable()
+    _check_readable(body)
     return merchant, found
 
 
-def _check_room(merchant: Merchant) -> None:
+def _admitted(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -> tuple[Admitted, Merchant]:
+    admitted = admit(caller, merchants.key(merchant_id), *keys, current_account_id=body.current_account_id)
+    permissions.check_can_manage(admitted.agent, merchant_id)
+    return admitted, require_merchant(admitted, merchant_id)
+
+
+def _check_readable(body: Context) -> None:
+    _check_url(body.readable("url"))
+    body.check_readable()
+
+
+def _check_room(merchant: Merchant, once: Once) -> None:
     if merchant.webhooks >= webhooks.MOST:
+        once.look_again()
         raise invalid(Finding("url", Check.OUT_OF_RANGE, f"A merchant has at most {webhooks.MOST} webhooks."))
 
 

@@ -35,9 +35,9 @@ def create_login(login: Login) -> table.Write:
 
 
 def create(agent: Agent, login: Login, act: Act, *also: table.Write) -> None:
-    """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail already has a login."""
+    """Store the writes in `also`, a new agent and its login; raise 307 when the e-mail already has a login."""
     entry = audit.write(f"agent#{agent.id}", act, filled_fields(agent))
-    table.commit(table.put_new(TABLE, agent, "id"), create_login(login), entry, *also)
+    table.commit(*also, table.put_new(TABLE, agent, "id"), create_login(login), entry)
 
 
 def check_unchanged(agent: Agent) -> table.Write:

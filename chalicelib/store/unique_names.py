@@ -4,19 +4,19 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.terminal import canonical_mid
+from chalicelib.domain.terminal import Terminal, canonical_mid
 from chalicelib.errors import ErrorCode, Finding, ServiceError
-from chalicelib.store import merchants
-from chalicelib.store.audit import Act
+from chalicelib.store import audit, merchants, terminals
+from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.retries import ChangedMeanwhileError
-from chalicelib.store.table import Key, Write, put_new, update
+from chalicelib.store.table import Key, Write, commit, replace_record, update
 
 TABLE = "sequences"
 
 
 @dataclass(frozen=True)
 class UniqueName:
-    """A used name, and the ID of its holder."""
+    """A name, and the ID of its holder."""
 
     name: str
     holder: int
@@ -27,10 +27,38 @@ def tid_key(client_id: int, tid: str) -> Key[UniqueName]:
     return Key(TABLE, UniqueName, {"name": f"tid#{client_id}#{tid.strip()}"})
 
 
+FREE = 0  # the holder of a name that its terminal gave up
+
+
 def register_tid(client_id: int, tid: str, terminal_id: int) -> Write:
-    """Register the name of a new terminal; raise 308 when another terminal of the merchant has it."""
-    name = UniqueName(str(tid_key(client_id, tid).key["name"]), terminal_id)
-    return put_new(TABLE, name, "name", ServiceError(ErrorCode.TID_TAKEN))
+    """Register the name of a terminal; raise 308 when another terminal of the merchant has it."""
+    return update(
+        tid_key(client_id, tid),
+        {"holder": terminal_id},
+        condition="attribute_not_exists(#holder) OR #holder = :free",
+        compared={"free": FREE},
+        otherwise=ServiceError(ErrorCode.TID_TAKEN),
+    )
+
+
+def change_terminal(before: Terminal, after: Terminal, act: Act, *also: Write) -> None:
+    """Store the next version of a terminal and the writes in `also`. Another name of it frees the former one.
+
+    Raise 308 when another terminal of the merchant has the name, and ChangedMeanwhileError when `before` is no longer
+    the stored version.
+    """
+    changed = ChangedMeanwhileError()
+    former = update(
+        tid_key(before.client_id, before.tid),
+        {"holder": FREE},
+        condition="attribute_not_exists(#holder) OR #holder = :own",
+        compared={"own": before.id},
+        otherwise=changed,
+    )
+    is_renamed = after.tid.strip() != before.tid.strip()
+    renamed = [register_tid(after.client_id, after.tid, after.id), former] if is_renamed else []
+    entry = audit.write(f"terminal#{after.id}", act, changed_fields(before, after))
+    commit(replace_record(terminals.key(after.id), after, changed), *renamed, *also, entry)
 
 
 def mid_key(mid: str) -> Key[UniqueName]:

@@ -80,8 +80,8 @@ def _create_merchant(
     now = outside.now()
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
-    created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
-    merchant = created.merchant
+    created = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
+    merchant = created.record.merchant
     terminals.create(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
@@ -89,8 +89,8 @@ def _create_merchant(
     admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
     agents.create(CreateAgent.model_validate(common | admin | rights), system, merchant.id, now)
     user = {"Name": f"{name} Till", "Email": till, "Password": till_password, "TID": tid}
-    profile, _ = agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now)
-    return profile.agent
+    made = agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now)
+    return made.record.agent
 
 
 def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_caps: str = "8") -> dict[str, Any]:

@@ -271,8 +271,8 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
         agent = {"Name": f"Demo Store Till {number}", "Phone": demo_data.PHONE}
         agent |= {"Email": f"till{number}@demo.example", "Password": f"till{number}-demo-password"}
         place = {"BranchID": first.client_id, "ClientID": first.client_id, "TID": tid}
-        profile, _ = agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now)
-        opened.append(profile.agent)
+        created = agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now)
+        opened.append(created.record.agent)
     return [open_till(agent) for agent in opened]
 
 

@@ -63,8 +63,8 @@ def _create(system_user: Agent, email: str) -> tuple[Secret, int]:
     caller, now = Caller(system_user.id, system_user.client_id, system_user.credential_version), outside.now()
     manager = {"UserName": system_user.name, "UserEmail": system_user.email, "UserPhone": PHONE}
     body = {"Name": NAME, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "-", "ClientManager": manager}
-    created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body | ONLY_CASH), caller, now)
-    merchant_id = created.merchant.id
+    created = merchants.create(CreateMerchant.model_validate(CONTEXT | body | ONLY_CASH), caller, now)
+    merchant_id = created.record.merchant.id
     place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "-", "RegionCode": "WC"}
     terminal = {"Name": TID, "Title": NAME, "SIC": "5999", "EntryCaps": "8", "CountryCode": "ZA"} | {
         "DeviceInfo": CONTEXT["DeviceInfo"]

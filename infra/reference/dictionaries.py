@@ -1,6 +1,6 @@
 """The values and meanings of fields that functions check, because pydantic cannot describe those.
 
-A key names the models and the field: "CreateTerminal|TerminalView.EntryCaps".
+A key names the models and the field: "TerminalView|UpdateTerminal|CreateTerminal.EntryCaps".
 """
 
 import re
@@ -66,14 +66,14 @@ DICTIONARIES: Mapping[tuple[str, str], Mapping[Any, str]] = by_model({
     "Finding.Type": {ERROR: "error", WARNING: "warning: the request continued"},
     "Card.CardInputMode": {0: "absent", 1: "card data", 2: "linked card"},
     "CreateMerchant|MerchantView|UpdateMerchant.ClientImportance": CLIENT_IMPORTANCES,
-    "CreateMerchant|UpdateMerchant.ClientMode": CLIENT_MODES,
+    "CreateMerchant|MerchantView|UpdateMerchant.ClientMode": CLIENT_MODES,
     "CreateMerchant.ClientType": CLIENT_TYPES,
-    "CreateTerminal|TerminalView.EntryCaps": ENTRY_CAPS,
+    "TerminalView|UpdateTerminal|CreateTerminal.EntryCaps": ENTRY_CAPS,
     "MerchantView.AccountType": {ACCOUNT_USER: "user"},
     "MerchantView|PosView.AccountTypeID": {ACCOUNT_USER: "user", ACCOUNT_AGENT: "agent"},
     "IdentityView|PosView.Rights": {right.value: words(right.name) for right in Right},
-    "BulkItem|CreateAgent|CreateMerchant|CreateTerminal|ListAgents|ListTerminals|UpdateAgent|UpdateMerchant"
-    "|UpdateWebhook|MerchantView|PosView|TerminalView|WebhookView.State": STATES,
+    "BulkItem|CreateAgent|CreateMerchant|CreateTerminal|ListAgents|ListMerchants|ListTerminals|UpdateAgent"
+    "|UpdateMerchant|UpdateTerminal|UpdateWebhook|MerchantView|PosView|TerminalView|WebhookView.State": STATES,
     "LinkedCardView.State": {CARD_ACTIVE: "active", CARD_BLOCKED: "blocked or deleted"},
     "LinkedCardView.Status": {
         CREATED: "created", IN_VERIFICATION: "in verification", VERIFIED: "verified", FAILED: "error",

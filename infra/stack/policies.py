@@ -23,12 +23,13 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         " sequences webhooks",
         "PutItem": "merchants pricelists drawers agents terminals logins sessions transactions history sequences outbox"
         " audit webhooks events",
-        "GetItem UpdateItem": "merchants pricelists drawers agents cards logins sessions transactions history sequences"
-        " webhooks events",
+        "GetItem UpdateItem": "merchants pricelists drawers agents terminals cards logins sessions transactions history"
+        " sequences webhooks events",
         "ConditionCheckItem": "agents cards drawers",
         "DeleteItem": "logins webhooks",
         "Query": "history drawers webhooks events agents/index/by_client terminals/index/by_client"
         " cards/index/by_account cards/index/by_client sessions/index/remembered",
+        "Scan": "merchants agents terminals",
         "GetItem PutItem UpdateItem": "sandbox",
     },
     "authorizer": {"GetItem UpdateItem": "logins sessions", "GetItem": "agents"},
@@ -53,7 +54,7 @@ STREAMS = {"deliver-events": "Events", "deliver-outbox": "Outbox"}
 READ_SECRETS = ("api", "authorizer", "sweep")
 # Actions of KMS on values of an agent or a webhook, which the service encrypts itself.
 ENCRYPTED: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "api": {"agent": ("Encrypt", "Decrypt"), "webhook": ("Encrypt",)},
+    "api": {"agent": ("Encrypt", "Decrypt"), "webhook": ("Encrypt", "Decrypt")},
     "deliver-events": {"webhook": ("Decrypt",)},
     "sweep": {"webhook": ("Decrypt",)},
 }

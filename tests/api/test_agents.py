@@ -13,7 +13,7 @@ from chalicelib.store import agents, audit
 from chalicelib.store.table import client, read, table_name
 from tests.support import builders, http
 from tests.support.accounts import Account, a_session, a_stored_merchant, accept_test_tokens, an_account, basic
-from tests.support.builders import PASSWORD, Shop, a_shop, agent_body, an_email
+from tests.support.builders import PASSWORD, VALUES, Shop, a_shop, agent_body, an_email
 from tests.support.stored import stored_record
 
 
@@ -31,7 +31,7 @@ def test_an_agent_is_answered_as_it_was_sent(shop: Shop) -> None:
 
     assert (pos["Name"], pos["Email"], pos["Phone"], pos["State"]) == ("Till 1", email, "+27 82 987 6543", 1)
     assert (pos["ClientID"], pos["FInstID"], pos["AccountTypeID"]) == (shop.id, 4, 20)
-    assert (pos["SecretKey"], pos["IsAdministrator"], pos["IsSystemUser"]) == (None, False, False)
+    assert (pos["SecretKey"], pos["IsAdministrator"], pos["IsSystemUser"]) == (VALUES["SecretKey"], False, False)
     assert pos["PrinterAndTaxSettings"]["PrinterCodeEffective"] == "ESCPOS58"
     assert pos["MobileSettings"]["MobHomeURLEffective"] == "https://shop.example"
 
@@ -64,20 +64,20 @@ def test_an_agent_that_gets_no_rights_in_a_branch_works_as_one_without(shop: Sho
 
 
 def test_an_agent_without_a_key_gets_a_long_random_one(shop: Shop) -> None:
-    one, other = (shop.shown(shop.agent(SecretKey=None)["ID"])["SecretKey"] for _ in range(2))
+    agent, other = (shop.agent(SecretKey=None) for _ in range(2))
 
-    assert len(one) >= 43
-    assert one != other
+    assert len(agent["SecretKey"]) >= 43
+    assert agent["SecretKey"] not in (None, other["SecretKey"])
+    assert shop.shown(agent["ID"])["SecretKey"] == agent["SecretKey"]
 
 
 def test_an_agent_without_a_password_has_its_key_alone(shop: Shop) -> None:
     email = an_email()
-    number = shop.agent(Email=email, Password=None)["ID"]
+    agent = shop.agent(Email=email, Password=None)
 
     login = stored_record(agents.login_key(email))
     assert login.password_hash is None
-    key = shop.shown(number)["SecretKey"]
-    assert http.get(shop.stage, f"{shop.path}/pos/{number}", (email, key)).status == 200
+    assert http.get(shop.stage, f"{shop.path}/pos/{agent['ID']}", (email, agent["SecretKey"])).status == 200
 
 
 def test_nothing_that_is_stored_holds_a_secret(shop: Shop) -> None:

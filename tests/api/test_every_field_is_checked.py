@@ -188,6 +188,8 @@ def test_no_value_of_any_field_is_a_defect(stage: str, path: str) -> None:
 def test_each_required_field_that_is_missing_is_named_and_all_in_one_answer(stage: str, path: str) -> None:
     post, body = whole(stage, path)
     required = [name for name, _, must in paths(REQUESTS[path]) if must]
+    if path == "/api/v1/merchant/{merchantId}/update":  # sent by a system user; test_merchants has an administrator
+        required = [name for name in required if "." in name]
     missed = []
 
     for name in required:

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.merchant import Merchant
+from chalicelib.schemas.base import fields_of
+from chalicelib.schemas.merchants import UpdateMerchant
+from chalicelib.schemas.request_context import Context
 from chalicelib.settings import settings
 from chalicelib.store import audit, merchants, table
 from chalicelib.store.table import read, update, write_one
@@ -15,6 +18,7 @@ from tests.support.giving import environment
 from tests.support.stored import stored_record
 
 CREATE = "/api/v1/merchant/create"
+ALWAYS = {field.alias or name for name, field in UpdateMerchant.model_fields.items() if field.is_required()}
 
 
 def create(stage: str, login: tuple[str, str] = http.SYSTEM, **changes: Any) -> http.Reply:
@@ -177,6 +181,55 @@ def test_an_update_changes_what_it_sends_and_nothing_else(shop: Shop) -> None:
     assert changed == {"name", "phone", "address_de_facto", "version"}
 
 
+def test_a_merchant_that_was_read_may_be_sent_back_and_changes_nothing(shop: Shop) -> None:
+    """By whoever may read it, whether its fields were set or not. A picture is shown by its address."""
+    own = fields_of(UpdateMerchant).names - fields_of(Context).names
+    bare = a_shop(shop.stage, **dict.fromkeys(own - {"Name", "Phone", "AddressDeFacto"}))
+    set_by_update = merchant_update(BarcodeScanner=True, DrawerBlind=True, Image=None)
+    assert shop.post(f"{shop.path}/update", set_by_update).error == (200, 0)
+
+    for one in (shop, bare):
+        read_by = [http.get(one.stage, one.path, login) for login in (one.owner, http.SYSTEM)]
+        shown = read_by[0].body["Merchant"]
+        assert read_by[0].text == read_by[1].text
+        assert own - shown.keys() == {"Image"}
+        for login in (one.owner, http.SYSTEM):
+            sent = one.post(f"{one.path}/update", builders.CONTEXT | json.loads(read_by[0].text)["Merchant"], login)
+            assert (sent.error, sent.findings) == ((200, 0), [])
+            assert http.get(one.stage, one.path, one.owner).text == read_by[0].text
+
+    shown = http.get(shop.stage, shop.path, shop.owner).body["Merchant"]
+    fields = {name: value for name, value in set_by_update.items() if name in own}
+    settings = fields.pop("MobileSettings")
+    assert {name: shown[name] for name in fields} == fields
+    assert {name: shown["MobileSettings"][name] for name in settings} == settings | {"BarcodeScanner": True}
+
+
+def test_a_system_user_leaves_out_what_it_does_not_change_and_an_administrator_does_not(shop: Shop) -> None:
+    def send(body: Any, login: tuple[str, str] = http.SYSTEM) -> http.Reply:
+        return shop.post(f"{shop.path}/update", body, login)
+
+    before = stored_record(merchants.key(shop.id))
+    assert [send(body).error for body in ({}, {"Name": None, "Phone": "", "Location": None})] == [(200, 0)] * 2
+    assert stored_record(merchants.key(shop.id)) == before
+    assert [(name, 1) for name in sorted(ALWAYS)] == sorted(send({}, shop.owner).findings)
+    refused = {"Phone": "082", "State": 7, "Web": 5, "ID": shop.id + 1, "mobileSettings": {}}
+    for body, login in ((refused, http.SYSTEM), (merchant_update(**refused), shop.owner)):
+        assert sorted(send(body, login).findings) == [
+            *(("ID", 10), ("Phone", 3), ("State", 5), ("Web", 2), ("mobileSettings", 13)),
+        ]
+    assert send({"CurrentAccountID": 10**9}).error == (403, 152)
+    assert send("{").error == (400, 201)
+    assert send({"Stat": 0}).findings == [("Stat", 13)]
+    assert stored_record(merchants.key(shop.id)) == before
+
+    changed = send({"Phone": "082 987 6544", "MobileSettings": {"Features": {"AcceptCards": False}}})
+    assert changed.body["Merchant"]["Phone"] == "+27 82 987 6544"  # read in the country of the merchant
+    assert changed.body["Merchant"]["MobileSettings"]["Features"]["AcceptCards"] is False
+    blocked = [send({"State": state}).error for state in (0, 1)]
+    assert blocked == [(200, 0)] * 2
+
+
 def test_an_update_from_elsewhere_does_not_move_the_merchant(shop: Shop) -> None:
     shop.post(f"{shop.path}/update", merchant_update())
     before = read(merchants.key(shop.id))
@@ -269,30 +322,42 @@ def test_the_id_of_the_body_is_the_one_of_the_path(shop: Shop) -> None:
 
 
 def test_a_foreign_merchant_a_missing_one_and_nonsense_are_answered_alike(shop: Shop) -> None:
-    other = a_shop(shop.stage)
+    numbers = (a_shop(shop.stage).id, 10**9, 0, "-1", "abc", "9" * 40, "%D9%A1")
 
-    answers = {
-        shop.post(f"/api/v1/merchant/{number}/update", merchant_update()).text
-        for number in (other.id, 10**9, 0, "-1", "abc", "9" * 40, "%D9%A1")
-    }
+    answers = {shop.post(f"/api/v1/merchant/{number}/update", merchant_update()).text for number in numbers}
+    answers |= {http.get(shop.stage, f"/api/v1/merchant/{number}", shop.owner).text for number in numbers}
 
     assert len(answers) == 1
     assert '"ErrorCode":561' in answers.pop()
 
 
 def test_a_blocked_merchant_lets_nobody_in_until_a_system_user_opens_it(shop: Shop) -> None:
-    assert shop.post(f"{shop.path}/update", merchant_update(State=0), http.SYSTEM).status == 200
+    assert shop.post(f"{shop.path}/update", {"State": 0}, http.SYSTEM).status == 200
 
     assert shop.post(f"{shop.path}/update", merchant_update()).error == (401, 108)
-    assert shop.post(f"{shop.path}/update", merchant_update(State=1), http.SYSTEM).status == 200
+    assert shop.post(f"{shop.path}/update", {"State": 1}, http.SYSTEM).status == 200
     assert shop.post(f"{shop.path}/update", merchant_update()).status == 200
+
+
+def test_a_merchant_that_no_page_could_show_is_refused(stage: str) -> None:
+    text = "\x01" * 512
+    at_creation: dict[str, Any] = {"Sbp": {"a": "\x01" * 1300}, "Lang": text}
+    long: dict[str, Any] = dict.fromkeys(("Web", "AddressDeFacto", "AddressDeJure", "ClientSource", "TaxID"), text)
+    long |= {"Description": text * 2, "MobileSettings": {"MobHomeURL": text, "MobQRUrl": text}}
+    shop = a_shop(stage, **at_creation)
+    before = stored_record(merchants.key(shop.id))
+
+    assert create(stage, **at_creation, **long).findings == [("Sbp", 4)]
+    assert shop.post(f"{shop.path}/update", merchant_update(**long)).findings == [("Description", 4)]
+    assert stored_record(merchants.key(shop.id)) == before
 
 
 @pytest.mark.parametrize("change", [{"State": 0}, {"ClientImportance": 10}])
 def test_only_a_system_user_blocks_a_merchant_or_sets_its_importance(shop: Shop, change: dict[str, int]) -> None:
     before = stored_record(merchants.key(shop.id))
 
-    assert shop.post(f"{shop.path}/update", merchant_update(**change)).error == (403, 151)
+    reply = shop.post(f"{shop.path}/update", merchant_update(**change))
+    assert (reply.error, reply.findings) == ((403, 151), [(name, 5) for name in change])
     assert stored_record(merchants.key(shop.id)) == before
 
 

@@ -1,14 +1,26 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from chalicelib import exact_json
+from chalicelib.schemas.base import fields_of
+from chalicelib.schemas.terminals import CreateTerminal, UpdateTerminal
 from chalicelib.store import audit, merchants, terminals, unique_names
 from chalicelib.store.table import commit, put_new
 from tests.support import builders, http
-from tests.support.builders import PASSWORD, Shop, a_shop, a_terminal, an_agent, merchant_update, terminal_body
+from tests.support.builders import (
+    PASSWORD,
+    Shop,
+    a_shop,
+    a_terminal,
+    agent_body,
+    an_agent,
+    merchant_update,
+    terminal_body,
+)
 from tests.support.cards import a_card_body
 from tests.support.stored import stored_record
 from tests.support.transactions import a_body
@@ -312,7 +324,7 @@ def test_a_terminal_is_answered_in_40_kb_or_refused(shop: Shop, character: str) 
 
 def test_a_list_of_terminals_has_their_agents_of_now(shop: Shop) -> None:
     first, second = shop.terminal(Title="Kiosk"), shop.terminal()
-    one, other = (shop.agent(TerminalID=first["ID"]) for _ in range(2))
+    one, other = (shop.agent(TerminalID=first["ID"]) | {"SecretKey": None} for _ in range(2))
 
     def listed(**body: Any) -> dict[int, tuple[Any, ...]]:
         found = shop.post(f"{shop.path}/terminal/list", body).body["Terminals"]
@@ -337,3 +349,108 @@ def test_a_page_of_terminals_shows_a_hundred_agents_at_most(shop: Shop) -> None:
 
     assert shop.post(f"{shop.path}/terminal/list", {}).body["Terminals"][0]["PosCount"] == 101
     assert shop.post(f"{shop.path}/terminal/list", {"WithAccounts": True}).error == (400, 404)
+
+
+OF_CREATION_ALONE = {"BranchID", "Currency", "Country", "CountryCode"}
+
+
+def change(shop: Shop, number: int, login: Any = None, **changes: Any) -> http.Reply:
+    return shop.post(f"{shop.path}/terminal/{number}/update", changes, login)
+
+
+def test_a_terminal_is_updated_in_every_field_that_its_creation_takes_and_sent_back_it_changes_nothing(
+    shop: Shop,
+) -> None:
+    missing = fields_of(CreateTerminal).names - fields_of(UpdateTerminal).names
+    assert missing == OF_CREATION_ALONE - {"CountryCode"}  # which tells where the request comes from
+    before = shop.terminal()
+    agent = shop.agent(TerminalID=before["ID"])
+    body = terminal_body(shop.id, SIC="5412", City="Durban", RegionCode="nl", EntryCaps="2", Description="Other")
+    body |= {"Phone": "+27 82 987 6544", "Alias": "Other", "WithAccounts": True, "TerminalGroupCode": "SBP"}
+    others = {"BranchID": 5, "Currency": "840", "Country": "840", "CountryCode": "US"}  # they change nothing
+
+    reply = change(shop, before["ID"], **body | others)
+    terminal = reply.body["Terminal"]
+    same = set(body) & set(terminal) - {"Latitude", "Longitude", "RegionCode", *OF_CREATION_ALONE}
+    assert {name: terminal[name] for name in same} == {name: body[name] for name in same}
+    assert terminal["GroupID"] == before["GroupID"] + 1  # SOFTPOS and SBP
+    assert {name: terminal[name] for name in ("BranchID", "Currency", "Country", "RegionCode")} == {
+        **{name: before[name] for name in ("BranchID", "Currency", "Country")},
+        "RegionCode": "NL",
+    }
+    assert (terminal["PosCount"], [one["ID"] for one in terminal["Accounts"]]) == (1, [agent["ID"]])
+
+    stored = stored_record(terminals.key(before["ID"]))
+    again = change(shop, before["ID"], **json.loads(reply.text)["Terminal"])
+    assert (again.error, again.findings) == ((200, 0), [])
+    assert again.body["Terminal"] == terminal | {"Accounts": None}
+    assert [change(shop, before["ID"], **sent).error for sent in ({}, {"City": "", "State": None})] == [(200, 0)] * 2
+    assert stored_record(terminals.key(before["ID"])) == stored
+    (_, entry) = audit.of(f"terminal#{before['ID']}")
+    assert (entry.kind, entry.by) == ("update", shop.owner_id)
+    assert {"tid", "sic", "group_id"} <= set(entry.fields)
+
+
+def test_a_new_name_frees_the_old_one_and_a_taken_one_is_refused(shop: Shop) -> None:
+    one, other = (shop.terminal(Name=name) for name in ("ONE", "OTHER"))
+    taken = change(shop, one["ID"], Name=" OTHER ")
+    listed = change(shop, one["ID"], Name="OTHER", City=5, ID=other["ID"], RegionCode="XX")
+
+    assert (taken.error, taken.findings) == ((409, 308), [("Name", 308)])
+    assert sorted(listed.findings) == [("City", 2), ("ID", 10), ("Name", 308), ("RegionCode", 6)]
+    assert change(shop, one["ID"], Name="NEW").body["Terminal"]["Name"] == "NEW"
+    assert shop.post(f"{shop.path}/pos/create", agent_body(shop.id, TID="ONE")).error == (404, 562)
+    assert shop.agent(TID="NEW")["TerminalID"] == one["ID"]
+    assert change(shop, other["ID"], Name="ONE").error == (200, 0)
+    assert shop.terminal(Name="OTHER")["Name"] == "OTHER"
+
+
+def test_a_blocked_terminal_takes_no_payments_not_even_offline_ones(shop: Shop) -> None:
+    terminal = shop.terminal()
+    login = (shop.agent(TerminalID=terminal["ID"])["Email"], PASSWORD)
+    offline = a_body(OfflineTran={"OfflineMode": True, "Paid": datetime.now(UTC).isoformat()})
+    assert change(shop, terminal["ID"], State=0).body["Terminal"]["State"] == 0
+
+    assert [shop.post(SUBMIT, body, login).error for body in (a_body(), offline)] == [(409, 315)] * 2
+    assert change(shop, terminal["ID"], State=1).error == (200, 0)
+    assert [shop.post(SUBMIT, body, login).error for body in (a_body(), offline)] == [(200, 0)] * 2
+
+
+def test_an_update_moves_a_number_at_the_bank_only_for_a_system_user(shop: Shop) -> None:
+    other, mid = a_shop(shop.stage), f"BANK {shop.id}"
+    till = a_card_till(shop, mid)
+    terminal = other.terminal(BackRetailerID=f"OTHER {shop.id}")
+    refused = change(other, terminal["ID"], BackRetailerID=mid.lower())
+    moved = change(other, terminal["ID"], http.SYSTEM, BackRetailerID=mid)
+    again = change(other, terminal["ID"], http.SYSTEM, BackRetailerID=mid)
+
+    assert (refused.error, refused.findings) == ((409, 308), [("BackRetailerID", 308)])
+    assert (moved.error, moved.findings) == ((200, 0), [("BackRetailerID", 308)])
+    assert f"merchant {shop.id}:" in moved.body["Validations"][0]["Message"]
+    assert (again.error, again.findings) == ((200, 0), [])
+    assert shop.post(SUBMIT, a_card_body("12.30"), till).error == (409, 315)
+
+
+def test_a_strangers_terminal_is_like_a_missing_one_and_a_large_one_is_refused(shop: Shop) -> None:
+    foreign = a_shop(shop.stage).terminal()["ID"]
+    answers = {change(shop, number, Title="Mine").text for number in (foreign, 10**9, 0)}
+    long = dict.fromkeys(("Owner", "Region", "Branch", "ZIP", "TimeOffset", "Type", "Class"), "\x01" * 512)
+
+    assert len(answers) == 1
+    assert '"ErrorCode":562' in answers.pop()
+    number = shop.terminal(Sbp={"a": "\x01" * 1300})["ID"]
+    grown = long | {"SelfService": "\x01" * 512, "ContactlessCapable": "\x01" * 512, "Description": "\x01" * 1024}
+    assert change(shop, number, **grown).findings == [("Description", 4)]
+    assert change(shop, number, **long).error == (200, 0)
+
+
+def test_of_terminals_that_want_one_name_at_once_one_gets_it(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    numbers = [shop.terminal()["ID"] for _ in range(6)]
+
+    with ThreadPoolExecutor(6) as pool:
+        replies = list(pool.map(lambda number: change(shop, number, Name="WANTED"), numbers))
+
+    assert sorted(one.error for one in replies) == [(200, 0)] + [(409, 308)] * 5
+    names = [one["Name"] for one in shop.post(f"{shop.path}/terminal/list", {}).body["Terminals"]]
+    assert names.count("WANTED") == 1

@@ -10,13 +10,13 @@ from chalicelib.domain.agent import NO_CLIENT, Agent, BranchActions
 from chalicelib.domain.permissions import (
     Right,
     can_see_merchant_history,
-    check_can_create_merchants,
     check_can_manage,
     check_can_reverse,
     check_can_see_agent,
     check_can_see_transaction,
     check_can_take_payments,
     check_is_own,
+    check_is_system_user,
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from infra.reference import read_json
@@ -65,7 +65,7 @@ def _refusal(act: Callable[[], None]) -> ErrorCode | None:
 
 # The answer to each role within its own merchant, in the order of ROLES.
 TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] = {
-    "create a merchant": (check_can_create_merchants, (YES, NO, NO, NO, NO, NO)),
+    "create a merchant": (check_is_system_user, (YES, NO, NO, NO, NO, NO)),
     "manage the merchant": (lambda agent: check_can_manage(agent, HOME), (YES, YES, NO, NO, NO, NO)),
     "see itself": (lambda agent: check_can_see_agent(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
     "see a colleague": (lambda agent: check_can_see_agent(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),

@@ -27,7 +27,7 @@ KNOWN = {
     "Query": READ
     | {"TableName", "IndexName", "KeyConditionExpression", "FilterExpression", "ExpressionAttributeValues"}
     | {"Limit", "ExclusiveStartKey", "ScanIndexForward"},
-    "Scan": frozenset({"TableName", "IndexName", "ConsistentRead", "ExclusiveStartKey"}),
+    "Scan": READ | {"TableName", "IndexName", "ExclusiveStartKey"},
     "PutItem": CHECKED | {"Item", "ReturnValues"},
     "UpdateItem": CHECKED | {"Key", "UpdateExpression", "ReturnValues"},
     "DeleteItem": CHECKED | {"Key", "ReturnValues"},
@@ -198,8 +198,9 @@ class Store:
 
     def _scan(self, parameters: Mapping[str, Any]) -> Answer:
         """Return every item, in one page: what is scanned is small."""
+        only = queries.projected(parameters.get("ProjectionExpression"), _names(parameters))
         items = self._view(self._table(parameters), parameters).items.values()
-        return {"Items": [dict(item) for item in items], "Count": len(items), "ScannedCount": len(items)}
+        return {"Items": [_part(item, only) for item in items], "Count": len(items), "ScannedCount": len(items)}
 
     def _put_item(self, parameters: Mapping[str, Any]) -> Answer:
         return self._single("Put", parameters, {"NONE", "ALL_OLD"})

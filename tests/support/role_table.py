@@ -155,6 +155,10 @@ def _cards(world: World) -> dict[str, Any]:
     return {"AccountId": world.colleague.agent.id}
 
 
+def _other_terminal(world: World) -> dict[str, Any]:
+    return {"Location": "1 Long Street", "BackRetailerID": f"{world.home.id:015d}"}
+
+
 EVERYBODY = (OK,) * 6
 MANAGERS = (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, MERCHANT)
 OF_PAYMENT = (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION)
@@ -166,6 +170,8 @@ ROWS = [
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
+    Row("management_list_merchants", lambda _: {}, (OK, *[ROLE_MAY_NOT] * 5)),
+    Row("management_get_merchant", _nothing, MANAGERS),
     Row("management_update_merchant", lambda _: merchant_update(), MANAGERS),
     Row("management_create_agent", _new_agent, MANAGERS),
     Row("management_get_agent", _nothing, MANAGERS, "of a colleague"),
@@ -185,6 +191,7 @@ ROWS = [
     Row("webhooks_test", lambda _: {}, MANAGERS),
     Row("webhooks_list_events", lambda _: {}, MANAGERS),
     Row("webhooks_resend_event", lambda world: {"WebhookID": world.webhook}, MANAGERS),
+    Row("terminals_update", _other_terminal, MANAGERS),
     Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
     Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
     Row("payments_get", _nothing, OF_PAYMENT, "of a colleague"),

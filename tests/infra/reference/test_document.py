@@ -122,7 +122,7 @@ def test_another_spelling_is_in_the_description_and_a_property_if_the_specificat
         assert PROPERTIES.get(f"{model}.{other}", {}).get("x-spelling-of") == (field if other in SPECIFIED else None)
     assert {path for path, described in PROPERTIES.items() if "x-spelling-of" in described} == {
         *("BasicTran.CurrencyId", "BasicTran.ExtTranData", "BasicReverseTran.CurrencyId"),
-        *("Card.LinkedCardID", "CreateTerminal.SelfSevice"),
+        *("Card.LinkedCardID", "CreateTerminal.SelfSevice", "UpdateTerminal.SelfSevice"),
     }
     assert all(text in PROPERTIES["BasicReverseTran.ReverseMode"]["description"] for text in ALIASES)
 

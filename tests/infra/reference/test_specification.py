@@ -18,7 +18,14 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
             for name in ("BranchesActions", "EndSessions", "PhoneNull", "TIDNull")
         ),
         *(f"{MERCHANT}/update.{name} is ours" for name in ("DrawerBlind", "TaxID")),
-        "Merchant.DrawerBlind is ours",
+        *(
+            f"Merchant.{name} is ours"
+            for name in (
+                *("BarcodeScanner", "CashRegisterCuratorID", "ClientMode", "ClientSource", "ContractTypeID"),
+                *("DrawerBlind", "MobileSettings", "OriginCuratorID", "ProductSolutionID", "SupportCuratorID"),
+                *("TaxID", "TaxSystemID"),
+            )
+        ),
         f"{SUBMIT}.BasicTran.OfflineTran.OfflineQueueId is ours",
         f"{LINE}.Discount is ours",
         f"{REVERSE}.BasicReverseTran.Description is ours",
