@@ -9,7 +9,7 @@ from enum import IntEnum
 from chalicelib.domain.agent import Agent, MobileSettings
 from chalicelib.domain.kinds import DEFAULT_FEATURES, FEATURES, Features
 from chalicelib.domain.merchant import Merchant
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
 
 
 class Right(IntEnum):
@@ -59,9 +59,11 @@ def check_can_see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
 
-def check_can_change_rights(agent: Agent, of_agent: int) -> None:
-    """Refuse to change one's own rights, for an agent that may change those of others."""
-    _check_allowed(agent.id != of_agent)
+def check_can_change_rights(agent: Agent, of_agent: int, field: str = "branches_actions") -> None:
+    """Refuse to change one's own rights, named by a field, for an agent that may change those of others."""
+    if agent.id == of_agent:
+        finding = Finding(field, Check.OUT_OF_RANGE, "Nobody changes its own rights.")
+        raise ServiceError(ErrorCode.ROLE_MAY_NOT, validations=(finding,))
 
 
 def can_block_merchants(agent: Agent) -> bool:

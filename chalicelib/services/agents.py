@@ -356,7 +356,7 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
     items = body.read_items()
     logins = _logins_by_email({item.email for item, _ in items})
     found = [logins.get(canonical(item.email)) for item, _ in items]
-    ended = _ended(admitted.agent, [(item, login) for (item, _), login in zip(items, found, strict=True) if login])
+    ended = _ended(admitted.agent, [item for item, _ in items], found)
     seen: set[str] = set()
     is_spared = admitted.agent.id not in ended
     findings: list[list[Validation]] = []
@@ -377,15 +377,16 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
     return findings
 
 
-def _ended(caller: Agent, changes: list[tuple[ReadableItem, Login]]) -> set[int]:
+def _ended(caller: Agent, items: list[ReadableItem], logins: list[Login | None]) -> set[int]:
     """Return the IDs of the agents that a batch blocks or takes the right of an administrator from.
 
     The caller is spared when its merchant would have no administrator. Raise ROLE_MAY_NOT when the caller changes its
     own rights.
     """
-    for item, login in changes:
-        if item.branches_actions is not None:
-            permissions.check_can_change_rights(caller, login.agent_id)
+    for number, (item, login) in enumerate(zip(items, logins, strict=True)):
+        if login and item.branches_actions is not None:
+            permissions.check_can_change_rights(caller, login.agent_id, f"pos_bulk[{number}].branches_actions")
+    changes = [(item, login) for item, login in zip(items, logins, strict=True) if login]
     ended = {login.agent_id for item, login in changes if item.state == BLOCKED or item.takes_administration}
     if caller.is_system_user or caller.id not in ended or _other_administrator(caller.client_id, ended):
         return ended

@@ -369,8 +369,9 @@ def test_rights_are_replaced_and_taken_away_by_whoever_makes_agents(shop: Shop, 
 def test_nobody_changes_its_own_rights(shop: Shop, agent: dict[str, Any]) -> None:
     own, item = {"ID": shop.owner_id}, {"Email": shop.owner[0], "BranchesActions": []}
 
-    assert update(shop, own, BranchesActions=[]).error == (403, 151)
-    assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]}).error == (403, 151)
+    alone, batch = update(shop, own, BranchesActions=[]), shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]})
+    assert (alone.error, alone.findings) == ((403, 151), [("BranchesActions", 5)])
+    assert (batch.error, batch.findings) == ((403, 151), [("PosBulk[0].BranchesActions", 5)])
     item["Email"] = agent["Email"]
     assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]}).findings == []
     assert stored_agent(agent).branches_actions == ()
