@@ -133,6 +133,6 @@ def test_a_history_is_the_merchants_for_whom_it_is_not_only_their_own() -> None:
 
 
 def test_the_reference_lists_every_right() -> None:
-    listed = re.findall(r"[0-9]{3}", read_json("fields.json")["Actions"])
+    listed = re.findall(r"[0-9]{3}", read_json("fields.json")["BranchActionsIn.Actions"])
 
     assert [int(number) for number in listed] == [int(right) for right in Right]
