@@ -751,18 +751,17 @@ test("An address beyond its limit is told at its field, and the other one was se
   assert.equal(tab.all("[aria-invalid]")[0].name, "Email");
 });
 
-test("The till takes no less cash than is due, and a slow scanner's barcode for an item", async () => {
+test("A scan whose keys reach a slow page late is an item all the same, and the till takes no less cash than is due", async () => {
   const tab = await aTill({
     answers: {
       "merchant/pricelist": { PriceList: { Version: 4, Items: [{ ...ITEM, Barcode: "6001240100011" }], Taxes: [] } },
     },
   });
   for (const key of [..."6001240100011", "Enter"]) {
-    tab.clock.now += 100;
-    tab.fire(tab.document.body, "keydown", { key });
+    tab.fire(tab.document.body, "keydown", { key, timeStamp: 5 });
+    await tab.pass(0.1);
   }
-  await tab.settle();
-  assert.equal(tab.all("[data-testid='line']").length, 1);
+  assert.deepEqual([tab.all("[data-testid='line']").length, tab.document.getElementById("search").value], [1, ""]);
   await tab.press("Cash");
   for (const [received, isTaken] of [
     ["24.99", false],

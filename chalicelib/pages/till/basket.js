@@ -1,7 +1,7 @@
 // The basket of a sale: lines of goods, discounts and a typed amount, in whole minor units. Pure functions: no browser, no
 // words. A line is {code, title, price, quantity, unit, taxes, off}: `price` of one in minor units, `quantity` a decimal
 // text. A discount is {percent}, a decimal text, or {minor}; null for none.
-import { longBarcode } from "../kit/barcodes.js";
+import { comparable, meanings } from "../kit/barcodes.js";
 import { COINS, EURO_COIN, ROUNDING_EURO } from "./coins.js";
 
 export const MAX_LINES = 100; // of a request, with its discounts
@@ -160,10 +160,12 @@ export function matching(items, typed) {
   });
 }
 
-// The item with this barcode or code, or undefined.
-export const scanned = (items, text) =>
-  items.find((item) => item.Barcode && longBarcode(item.Barcode) === longBarcode(text)) ??
-  items.find((item) => item.Code === text);
+// The item whose barcode or code equals a scanned or typed text, or undefined.
+export function scanned(items, text) {
+  const meant = meanings(text);
+  const byField = (field) => items.find((item) => item[field] && meant.includes(comparable(item[field])));
+  return byField("Barcode") ?? byField("Code");
+}
 
 // [group, its items], in the order of the list; items without a group are the first.
 export function byGroup(items) {

@@ -1,17 +1,15 @@
-// The items of the price list: by group, with a search, and a scanner, which types fast and ends with Enter.
-import { isBarcode } from "../kit/barcodes.js";
+// The items of the price list: by group, with a search, and by a scanner.
 import { Dialog } from "../kit/dialogs.js";
 import { format, typedAmount } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
 import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
-import { add, change, sale } from "./sale.js";
+import { say } from "./said.js";
+import { add, mayChange } from "./sale.js";
 import { texts } from "./texts.js";
 import { currencyOf, till } from "./till.js";
 
-const MIN_SCAN = 4; // characters of a barcode or code
-const MAX_GAP_MS = { scanner: 60, barcode: 150 }; // between two keys; nobody types the digits of a barcode by chance
 const MANY = 12; // items, from which on the groups are offered
 
 // The items that can be sold here: a terminal with another currency than the list's sells amounts.
@@ -21,6 +19,7 @@ export function itemsOf({ prices, listCurrency, ...state }) {
   return isUsable ? sellable(prices.items, digits) : [];
 }
 
+const priceOf = (item) => minorOf(String(item.Price), currencyOf(till()).digits);
 const isAsked = (item) => item.Price === null || Boolean(item.Unit);
 const lineOf = (item, price, quantity = "1") => ({
   code: item.Code,
@@ -32,60 +31,37 @@ const lineOf = (item, price, quantity = "1") => ({
   off: null,
 });
 
-let ask = () => {}; // shows the dialog for an item, while there is a view for it
+let showDialog = () => {}; // shows the dialog for an item, while there is a view for it
 
 // Put an item into the basket, or ask for its price or quantity first.
 function choose(item) {
-  const { digits } = currencyOf(till());
-  if (isAsked(item)) ask({ item });
-  else if (!add(lineOf(item, minorOf(String(item.Price), digits)))) ask({ item, isTooMuch: true });
+  if (isAsked(item)) showDialog(item);
+  else put(item);
 }
 
-// The keys of a scanner come fast. For a burst that ended, return the action that follows; else undefined. The typed
-// figures and the field are then as they were before the burst, and a barcode that no item has changes nothing.
-const burst = { text: "", at: -Infinity, isSlow: false };
-export function listen(event, figures) {
-  const gap = event.timeStamp - burst.at;
-  const isBurst = gap < MAX_GAP_MS.barcode;
-  if (event.key === "Enter" && isBurst) return ended(event.target);
-  if (event.key.length > 1) return undefined;
-  if (!isBurst) Object.assign(burst, { text: "", isSlow: false, figures, value: event.target.value });
-  Object.assign(burst, {
-    text: burst.text + event.key,
-    at: event.timeStamp,
-    isSlow: burst.isSlow || (burst.text && gap > MAX_GAP_MS.scanner),
-  });
-  return undefined;
+function put(item) {
+  const isIn = add(lineOf(item, priceOf(item)));
+  if (!isIn) say(mayChange() ? texts.tooMuch : texts.notNow(item.Title));
+  return isIn;
 }
 
-function ended(field) {
-  const { text, isSlow, figures, value } = burst;
-  burst.at = -Infinity;
-  const item = text.length >= MIN_SCAN && (isBarcode(text) || !isSlow) ? scanned(itemsOf(till()), text) : undefined;
-  if (!item && (!isBarcode(text) || field.id === "search")) return undefined; // the search says that it finds nothing
-  return () => {
-    if (typeof field.value === "string") {
-      field.value = value ?? ""; // the first key may have moved the focus to the field
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-    }
-    if (document.querySelector("dialog")) return; // it asks for something first
-    if (document.querySelector(".keys") && !sale().result) change({ figures });
-    if (item) choose(item);
-    else ask({ unknown: text });
-  };
+// Put a scanned item into the basket. Only at the items a dialog may ask for the rest; elsewhere it says what it did.
+export function scan(text) {
+  const item = scanned(itemsOf(till()), text);
+  const isFree = document.querySelector(".counter") && !document.querySelector("dialog");
+  if (!item) say(texts.unknown(text.replace(/\p{Cc}/gu, " ")));
+  else if (isFree && (isAsked(item) || !document.querySelector(".payment"))) choose(item);
+  else if (isAsked(item)) say(item.Unit ? texts.mustWeigh(item.Title) : texts.mustPrice(item.Title));
+  else if (put(item)) say(texts.added(item.Title));
 }
 
-function AskedItem({ item, unknown, isTooMuch, currency, digits, onClose }) {
+function AskedItem({ item, currency, digits, onClose }) {
   const form = useRef(null);
   const [problems, setProblems] = useState({});
-  if (unknown || isTooMuch)
-    return html`<${Dialog} title=${unknown ?? item.Title} onClose=${onClose}><p>${unknown ? texts.noItem : texts.tooMuch}</p><div class="actions"><button type="button" autofocus onClick=${onClose}>${texts.done}</button></div><//>`;
   const submit = (event) => {
     event.preventDefault();
     const typed = form.current.elements;
-    const price = typed.price
-      ? minorOf(typedAmount(typed.price.value, currency) ?? "", digits)
-      : minorOf(String(item.Price), digits);
+    const price = typed.price ? minorOf(typedAmount(typed.price.value, currency) ?? "", digits) : priceOf(item);
     const quantity = typed.quantity ? quantityOf(typed.quantity.value) : "1";
     const wrong = { price: typed.price && !price && texts.noAmount, quantity: !quantity && texts.noQuantity };
     setProblems(wrong);
@@ -102,12 +78,12 @@ function AskedItem({ item, unknown, isTooMuch, currency, digits, onClose }) {
   <//>`;
 }
 
-// The dialogs of items, which a scanner opens too.
+// The dialog of an item that has no price or is weighed. A scan opens it too.
 export function Asked({ currency, digits }) {
   const [asked, setAsked] = useState(null);
-  ask = setAsked;
+  showDialog = setAsked;
   return (
-    asked && html`<${AskedItem} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`
+    asked && html`<${AskedItem} item=${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`
   );
 }
 

@@ -44,14 +44,24 @@ function set(changes) {
   if (!isBusy) keepBasket(kept);
 }
 
-// Change the basket or the payment. After a result the next sale begins.
+export const mayChange = () => !isBusy && mayAct();
+
+// Change the basket or the payment. After a result the next sale begins. Return whether it was done.
 export function change(changes) {
-  if (isBusy || !mayAct()) return;
+  if (!mayChange()) return false;
   if (made.result) made = { ...NEW, agent: made.agent };
   set(changes);
+  return true;
 }
 
 export const nextSale = () => change({});
+
+// Take back what was typed since `before`.
+export function putBack(before) {
+  if (isBusy || made === before) return;
+  made = before;
+  set({});
+}
 
 export function useSale() {
   const [shown, setShown] = useState(made);
@@ -110,9 +120,7 @@ export function press(key) {
 
 // Change the basket, unless it would be more than the service takes. Return whether it was done.
 function changeBasket({ lines, off, figures }) {
-  const isPossible = fits({ lines, off, figures }, typedTaxes());
-  if (isPossible) change({ lines, off, figures });
-  return isPossible;
+  return fits({ lines, off, figures }, typedTaxes()) && change({ lines, off, figures });
 }
 
 export const add = (line) => changeBasket(withItem(current(), line));

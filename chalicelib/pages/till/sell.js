@@ -4,11 +4,13 @@ import { address, goBack, parse } from "../kit/route.js";
 import { html, useLayoutEffect } from "../kit/view.js";
 import { isEmpty, sumOf } from "./basket.js";
 import { Description, Lines, Tenders, payBy } from "./bill.js";
-import { Asked, Items, hold, itemsOf, listen } from "./items.js";
+import { Asked, Items, hold, itemsOf, scan } from "./items.js";
+import { hear, insert } from "./keys.js";
 import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
-import { press, sale, useSale } from "./sale.js";
+import { hush } from "./said.js";
+import { press, putBack, sale, useSale } from "./sale.js";
 import { texts } from "./texts.js";
 import { currencyOf, tenders, till } from "./till.js";
 
@@ -17,24 +19,22 @@ const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 const FRESH_MS = 700;
 let entry = null; // "items" or "amount", which somebody chose
 
-// The keyboard: the keys of the pad, a search, a scanner, Enter and Escape.
-addEventListener(
-  "keydown",
-  (event) => {
-    const isSelling = Boolean(document.querySelector(".counter"));
-    if (event.ctrlKey || event.metaKey || event.altKey || !(isSelling || document.querySelector(".sales, .day")))
-      return;
-    const { figures, result } = sale();
-    const scan = isSelling && listen(event, result ? "" : figures);
-    const isHeld = event.key === "Enter" && (event.repeat || isFresh(result));
-    if (scan || isHeld) event.preventDefault();
-    if (scan) scan();
-    else if (isHeld || document.querySelector("dialog")) return;
+hear({
+  isOn: () => Boolean(till().session),
+  scan,
+  type: (text) => (isFree() ? typed(text) : undefined),
+  press(event) {
+    const { result } = sale();
+    if (event.key === "Enter" && (event.repeat || isFresh(result))) event.preventDefault();
+    else if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
     else if (event.key === "Escape") leave(event);
-    else if (!isInField(event) && isSelling) typed(event);
+    else if (isSelling() && !isInField(event)) pressed(event);
   },
-  { capture: true },
-);
+  begin: hush,
+});
+
+const isSelling = () => Boolean(document.querySelector(".counter"));
+const isFree = () => isSelling() && !document.querySelector("dialog");
 
 // The result has just come: a second Enter would hide the change.
 const isFresh = (result) =>
@@ -58,14 +58,21 @@ function leave({ target }) {
     goBack("sell");
 }
 
-function typed(event) {
-  const key = event.key === "Backspace" ? "Delete" : event.key;
-  const pad = document.querySelector(".keys");
+// Characters outside of fields: figures of the pad, else a search. Return how they are taken back.
+function typed(text) {
   const search = document.getElementById("search");
-  if (pad && KEYS.includes(key)) press(key);
-  else if (search && key.length === 1 && key !== " ")
-    search.focus(); // the key goes there
-  else if (key === "Enter" && !event.target.closest?.("button, a")) payByFirst();
+  if (search) {
+    search.focus();
+    return insert(search, text);
+  }
+  const before = sale();
+  if (document.querySelector(".keys")) for (const key of text) if (KEYS.includes(key)) press(key);
+  return () => putBack(before);
+}
+
+function pressed({ key, target }) {
+  if (key === "Backspace" && document.querySelector(".keys")) press("Delete");
+  else if (key === "Enter" && !target.closest?.("button, a")) payByFirst();
 }
 
 function payByFirst() {

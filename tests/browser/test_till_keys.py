@@ -1,0 +1,163 @@
+"""The keyboard of the till: a scan is not typing, and a person's characters are never lost."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.test_till_goods import CAKE, COFFEE, OLIVES, REPAIR, lines
+from tests.browser.till import Seller, Till, a_seller
+
+COFFEE_CODE = COFFEE["Barcode"]
+STATE = """() => JSON.stringify([location.hash.replace("#/sell", ""), scrollY,
+  document.querySelectorAll("dialog").length,
+  [...document.querySelectorAll("input")].map(({ id, value }) => `${id}: ${value}`),
+  [...document.querySelectorAll("[data-testid=amount], [data-testid=result]")].map((one) => one.outerHTML)])"""
+
+
+@pytest.fixture
+def seller(stage: str) -> Seller:
+    seller = a_seller(stage)
+    seller.lists(COFFEE, CAKE, REPAIR, OLIVES, {"Code": "124", "Title": "Part of a code", "Price": "1.00"})
+    return seller
+
+
+@pytest.fixture
+def till(visit_by_phone: Visit, seller: Seller) -> Till:
+    till = Till(visit_by_phone.page, seller)
+    till.begin()
+    return till
+
+
+def types(page: Page, text: str) -> None:
+    """Type as a fast person does."""
+    page.keyboard.type(text, delay=85)
+
+
+def link(till: Till, name: str) -> None:
+    till.page.get_by_role("link", name=name, exact=True).click()
+
+
+def opens_repair(till: Till) -> None:
+    till.item("Repair").click()
+    types(till.page, "12")
+
+
+def opens_discount(till: Till) -> None:
+    till.item("Cake").click()
+    till.shown("line").first.get_by_role("button", name="Discount").click()
+
+
+def pays_cash(till: Till) -> None:
+    till.item("Cake").click()
+    till.button("Cash").click()
+    expect(till.page.get_by_label("Received")).to_be_focused()
+    types(till.page, "2")
+    expect(till.page.get_by_label("Received")).to_have_value("2")
+
+
+def pays_by_button(till: Till) -> None:
+    till.item("Cake").click()
+    till.button("Prepaid").click()
+    expect(till.button("Take payment")).to_be_focused()
+
+
+def sees_a_result(till: Till) -> None:
+    pays_by_button(till)
+    till.page.keyboard.press("Enter")
+    expect(till.button("New sale")).to_be_focused()
+
+
+def looks_at(name: str, field: str = "") -> Any:
+    def act(till: Till) -> None:
+        link(till, name)
+        if field:
+            till.page.get_by_label(field).focus()
+
+    return act
+
+
+def searches(till: Till) -> None:
+    till.page.get_by_label("Search").focus()
+    types(till.page, "ca")
+
+
+PLACES = {
+    "the items": lambda _: None,
+    "the search": searches,
+    "the amount": looks_at("Amount"),
+    "the description": lambda till: till.page.get_by_label("Description").focus(),
+    "the dialog of an item": opens_repair,
+    "the dialog of a discount": opens_discount,
+    "the cash received": pays_cash,
+    "the button that pays": pays_by_button,
+    "the result": sees_a_result,
+    "the sales": looks_at("Sales"),
+    "the search of sales": looks_at("Sales", "Search"),
+    "the day of sales": looks_at("Sales", "Day"),
+    "my day": looks_at("My day", "Note"),
+    "the question before signing out": lambda till: till.button("Sign out").click(),
+}
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
+def test_a_scan_adds_its_item_and_changes_nothing_else(till: Till, place: Any) -> None:
+    place(till)
+    till.page.wait_for_timeout(100)
+    before = till.page.evaluate(STATE)
+    for code, *ends in (
+        ("124 9", "Enter"),
+        ("9001240", "Enter", "Enter"),
+        ("6001240100012", "Tab"),
+        ("]E0124X", "Enter", "Tab"),
+    ):
+        till.scan(code, *ends)
+        expect(till.page.get_by_text(f"No item has the code {code}.")).to_be_visible()
+        assert till.page.evaluate(STATE) == before
+    till.page.keyboard.press("Shift")
+    till.scan(COFFEE_CODE, "Enter", "Enter")
+    till.scan(f"]C101{COFFEE_CODE:0>14}17261231", "Tab", "Enter")
+    if "pay" not in before and "result" not in before:
+        assert till.page.evaluate(STATE) == before
+    if till.page.get_by_role("dialog").count():
+        expect(till.page.get_by_role("dialog")).to_contain_text("Coffee is in the basket.")
+        till.scan("olives")
+        expect(till.page.get_by_role("dialog")).to_contain_text("Olives is weighed.")
+        till.page.keyboard.press("Escape")
+    if "pay" in till.page.url:
+        till.page.go_back()
+    link(till, "Sell")
+    expect(till.shown("line").last).to_have_attribute("data-code", "coffee")
+    assert lines(till)[-1] == ("coffee", "2")
+
+
+@pytest.mark.parametrize("field", ["Search", "Description"])
+def test_every_character_of_a_person_is_in_its_field(till: Till, field: str) -> None:
+    till.page.get_by_label(field).focus()
+    types(till.page, "Two CUPS")
+    till.page.keyboard.press("ArrowLeft")
+    till.page.keyboard.type("123456789")  # fast, and not an end of a scan
+    till.page.keyboard.press("Home")
+    keyboard = till.page.context.new_cdp_session(till.page)
+    till.page.keyboard.down("x")
+    till.page.keyboard.down("x")  # held down
+    till.page.keyboard.up("x")
+    keyboard.send("Input.imeSetComposition", {"text": "\u4e00", "selectionStart": 1, "selectionEnd": 1})
+    keyboard.send("Input.insertText", {"text": "\u4e00"})
+    till.page.keyboard.press("End")
+    till.page.keyboard.type("ab")
+    till.page.get_by_role("link", name="Sales").focus()
+    expect(till.page.get_by_label(field)).to_have_value("xx\u4e00Two CUP123456789Sab")
+    till.page.wait_for_timeout(100)
+
+    expect(till.page.get_by_label(field)).to_have_value("xx\u4e00Two CUP123456789Sab")
+
+
+def test_before_signing_in_and_in_a_password_all_keys_are_typing(visit_by_phone: Visit, seller: Seller) -> None:
+    till = Till(visit_by_phone.page, seller)
+    till.open()
+    till.page.get_by_label("E-mail").focus()
+    till.scan(seller.login[0], "Tab")
+    till.scan(seller.login[1])
+    expect(till.button("Cash")).to_be_visible()
