@@ -104,6 +104,7 @@ export const af = {
   clear: "Vee uit",
   quantity: (unit) => `Hoeveelheid (${unit})`,
   times: (quantity, price) => `${quantity} × ${price}`,
+  newPrice: (price) => `Die prys is nou ${price}. Hierdie reël hou sy eie; voeg die item weer by vir die nuwe een.`,
   linesOf: (count) => (count === 1 ? "1 reël" : `${count} reëls`),
   owesSignature: "Die bank wil die kliënt se handtekening vir hierdie betaling hê.",
   keepSignature: "Stuur die handtekening",

@@ -34,7 +34,8 @@ function Discount({ place, title, off, most, currency, digits, onClose }) {
   </form><//>`;
 }
 
-function Line({ line, place, currency, digits, onDiscount }) {
+// A line keeps its price, and says that the list has another one by now.
+function Line({ line, place, price, currency, digits, onDiscount }) {
   const sold = soldLines({ lines: [line], off: null, figures: "" }, WORDS);
   const money = (minor) => html`<${Money} amount=${decimal(minor, digits)} currency=${currency} />`;
   const button = (name, sign, act) =>
@@ -42,6 +43,7 @@ function Line({ line, place, currency, digits, onDiscount }) {
   return html`<li data-testid="line" data-code=${line.code} data-quantity=${line.quantity}>
     <p class="line"><span class="name">${line.title}</span> ${money(sold[0].minor)}</p>
     ${sold[1] && html`<p class="line dim"><span class="name">${sold[1].title}</span> ${money(sold[1].minor)}</p>`}
+    ${price !== undefined && price !== line.price && html`<p class="warn">${texts.newPrice(format(decimal(price, digits), currency))}</p>`}
     <p class="line"><small class="name">${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</small>
       ${button(texts.oneLess, "−", () => more(place, "-1"))}${button(texts.oneMore, "+", () => more(place, "1"))}
       ${mayDiscount() && button(texts.discount, "%", onDiscount)}${button(texts.remove, "✕", () => remove(place))}</p>
@@ -49,14 +51,17 @@ function Line({ line, place, currency, digits, onDiscount }) {
 }
 
 // The lines. Those of a basket that is being paid stand still.
-export function Lines({ sale, currency, digits }) {
+export function Lines({ sale, items, currency, digits }) {
+  const prices = new Map(
+    items.filter((one) => one.Price !== null).map((one) => [one.Code, minorOf(String(one.Price), digits)]),
+  );
   const [asked, setAsked] = useState(null); // the discount: {place, title, off, most}
   return html`<section class="lines" aria-label=${texts.basket}>
     <ul>${sale.lines.map(
       (
         line,
         place,
-      ) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
+      ) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} price=${prices.get(line.code)} currency=${currency} digits=${digits}
       onDiscount=${() => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) })} />`,
     )}
       ${Number(sale.figures) > 0 && html`<li><p class="line"><span class="name">${texts.amount}</span> <${Money} amount=${decimal(Number(sale.figures), digits)} currency=${currency} /></p></li>`}

@@ -101,6 +101,7 @@ export const en = {
   clear: "Clear",
   quantity: (unit) => `Quantity (${unit})`,
   times: (quantity, price) => `${quantity} × ${price}`,
+  newPrice: (price) => `The price is now ${price}. This line keeps its own; add the item again for the new one.`,
   linesOf: (count) => (count === 1 ? "1 line" : `${count} lines`),
   owesSignature: "The bank wants the customer's signature for this payment.",
   keepSignature: "Send the signature",

@@ -5,6 +5,7 @@ import { expired } from "../kit/api.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
+import { currencyOf } from "./account.js";
 import { Means, decimal, roomOf } from "./rules.js";
 import { amountOf } from "./receipt.js";
 import { MyDay } from "./my_day.js";
@@ -12,7 +13,7 @@ import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
 import { Sell } from "./sell.js";
 import { texts } from "./texts.js";
-import { clear, currencyOf, forgetLost, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
+import { clear, forgetLost, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {

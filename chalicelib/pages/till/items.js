@@ -3,12 +3,13 @@ import { Dialog } from "../kit/dialogs.js";
 import { format, typedAmount } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
+import { currencyOf } from "./account.js";
 import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
 import { say } from "./said.js";
 import { add, mayChange } from "./sale.js";
 import { texts } from "./texts.js";
-import { currencyOf, till } from "./till.js";
+import { till } from "./till.js";
 
 const MANY = 12; // items, from which on the groups are offered
 

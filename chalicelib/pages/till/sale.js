@@ -8,7 +8,18 @@ import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
-import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, till, typedTaxes } from "./till.js";
+import {
+  ask,
+  change as changeSale,
+  keepBasket,
+  listeners,
+  mayAct,
+  queue,
+  readNews,
+  saleOf,
+  till,
+  typedTaxes,
+} from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
@@ -148,6 +159,7 @@ export async function take(paid) {
   isBusy = false;
   if (result.refused) set({ result });
   else set({ ...NEW, agent: made.agent, id: result.id, result });
+  readNews(true);
 }
 
 // Take the payment. Return {id, sale}, or {refused, draft} when no money may be taken.

@@ -2,6 +2,7 @@
 import { Money } from "../kit/parts.js";
 import { address, goBack, parse } from "../kit/route.js";
 import { html, useLayoutEffect } from "../kit/view.js";
+import { currencyOf } from "./account.js";
 import { isEmpty, sumOf } from "./basket.js";
 import { Description, Lines, Tenders, payBy } from "./bill.js";
 import { Asked, Items, hold, itemsOf, scan } from "./items.js";
@@ -12,7 +13,7 @@ import { decimal } from "./rules.js";
 import { hush } from "./said.js";
 import { press, putBack, sale, useSale } from "./sale.js";
 import { texts } from "./texts.js";
-import { currencyOf, tenders, till } from "./till.js";
+import { tenders, till } from "./till.js";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 
