@@ -164,17 +164,15 @@ test("A discount on all is shared by what the goods cost after their own discoun
   );
 });
 
-test("The same item at the same price is one line, and nothing left takes the line away", () => {
-  let basket = [a("x", 100), a("x", 100), a("x", 90), a("x", 100, { quantity: "0.350" })].reduce(withItem, EMPTY);
-  assert.deepEqual(
-    basket.lines.map((line) => line.quantity),
-    ["2.35", "1"],
+test("The same item at the same price is one line, and one less leaves a weight and takes the last piece away", () => {
+  let basket = [a("x", 100), a("x", 100), a("x", 90), a("y", 100, { quantity: "1.350", unit: "kg" })].reduce(
+    withItem,
+    EMPTY,
   );
-  basket = withMore(withMore(withMore(basket, 0, "-1"), 0, "-1"), 0, "-1");
-  assert.deepEqual(
-    basket.lines.map((line) => line.price),
-    [90],
-  );
+  const quantities = () => basket.lines.map((line) => line.quantity);
+  assert.deepEqual(quantities(), ["2", "1", "1.350"]);
+  for (const place of [2, 2, 0, 0]) basket = withMore(basket, place, "-1");
+  assert.deepEqual(quantities(), ["1", "0.35"]);
 });
 
 test("A discount on all stays as long as there is a line, and goes with the last one", () => {

@@ -7,16 +7,9 @@ import { COINS, EURO_COIN, ROUNDING_EURO } from "./coins.js";
 export const MAX_LINES = 100; // of a request, with its discounts
 export const MAX_SUM = 99_999_999_999; // of one sale, in minor units
 const MAX_TITLE = 128;
-const MAX_QUANTITY = /^\d{1,5}([.,]\d{1,3})?$/;
 
 export const EMPTY = { lines: [], off: null, figures: "" };
 export const isEmpty = ({ lines, figures }) => !lines.length && !Number(figures);
-
-// A typed quantity or per cent as a decimal text above zero, or null.
-export function quantityOf(typed) {
-  const text = typed.trim().replace(",", ".");
-  return MAX_QUANTITY.test(text) && Number(text) > 0 ? text : null;
-}
 
 function exact(text) {
   const [whole, fraction = ""] = text.split(".");
@@ -118,13 +111,13 @@ export function withItem(basket, line) {
   return withMore(basket, place, line.quantity);
 }
 
-// The basket with a line that has so much more; a line that would have nothing left is taken away.
+// The basket with a line that has so much more. Of a piece that would have nothing left the line goes, of a weight it stays.
 export function withMore(basket, place, more) {
   const line = basket.lines[place];
   const [a, b] = [exact(line.quantity), exact(more.replace("-", ""))];
   const one = a.one > b.one ? a.one : b.one;
   const units = a.units * (one / a.one) + (more.startsWith("-") ? -1n : 1n) * b.units * (one / b.one);
-  if (units <= 0n) return without(basket, place);
+  if (units <= 0n) return line.unit || a.one > 1n ? basket : without(basket, place);
   const fraction =
     one > 1n
       ? String(units % one)

@@ -1,13 +1,13 @@
 // The items of the price list: by group, with a search, and by a scanner.
 import { Dialog } from "../kit/dialogs.js";
-import { format, typedAmount } from "../kit/money.js";
+import { format, typedAmount, typedQuantity, wrongNumber, wrongQuantity } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
 import { currencyOf } from "./account.js";
-import { byGroup, matching, quantityOf, scanned, sellable } from "./basket.js";
+import { byGroup, matching, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
 import { say } from "./said.js";
-import { add, mayChange } from "./sale.js";
+import { add, mayChange, pressTimes, sale } from "./sale.js";
 import { texts } from "./texts.js";
 import { till } from "./till.js";
 
@@ -22,7 +22,7 @@ export function itemsOf({ prices, listCurrency, ...state }) {
 
 const priceOf = (item) => minorOf(String(item.Price), currencyOf(till()).digits);
 const isAsked = (item) => item.Price === null || Boolean(item.Unit);
-const lineOf = (item, price, quantity = "1") => ({
+const lineOf = (item, price, quantity = sale().times || "1") => ({
   code: item.Code,
   title: item.Title,
   price,
@@ -62,9 +62,12 @@ function AskedItem({ item, currency, digits, onClose }) {
   const submit = (event) => {
     event.preventDefault();
     const typed = form.current.elements;
-    const price = typed.price ? minorOf(typedAmount(typed.price.value, currency) ?? "", digits) : priceOf(item);
-    const quantity = typed.quantity ? quantityOf(typed.quantity.value) : "1";
-    const wrong = { price: typed.price && !price && texts.noAmount, quantity: !quantity && texts.noQuantity };
+    const price = typed.price ? minorOf(typedAmount(typed.price.value, currency, digits) ?? "", digits) : priceOf(item);
+    const quantity = typed.quantity ? typedQuantity(typed.quantity.value) : undefined;
+    const wrong = {
+      price: typed.price && !price && wrongNumber(typed.price.value, texts.noAmount, currency, digits),
+      quantity: quantity === null && wrongQuantity(typed.quantity.value, texts.noQuantity),
+    };
     setProblems(wrong);
     if (wrong.price || wrong.quantity) return;
     if (add(lineOf(item, price, quantity))) onClose();
@@ -73,7 +76,7 @@ function AskedItem({ item, currency, digits, onClose }) {
   return html`<${Dialog} title=${item.Title} onClose=${onClose}>
     <form ref=${form} onSubmit=${submit} novalidate>
       ${item.Price === null && html`<${Field} id="price" name="price" label=${texts.price} inputmode="decimal" autocomplete="off" autofocus problem=${problems.price || undefined} />`}
-      ${item.Unit && html`<${Field} id="quantity" name="quantity" label=${texts.quantity(item.Unit)} inputmode="decimal" autocomplete="off" autofocus=${item.Price !== null} problem=${problems.quantity || undefined} />`}
+      ${item.Unit && html`<${Field} id="quantity" name="quantity" label=${texts.quantity(item.Unit)} inputmode="decimal" autocomplete="off" autofocus=${item.Price !== null} defaultValue=${sale().times} problem=${problems.quantity || undefined} />`}
       <div class="actions"><button class="main">${texts.add}</button><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
     </form>
   <//>`;
@@ -116,6 +119,11 @@ export function Items({ items, sale: shown, currency }) {
     html`<button type="button" key=${words} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
   return html`<section class="items" aria-label=${texts.items}>
     ${!shown.result && html`<h1 class="unseen">${texts.items}</h1>`}
+    ${
+      shown.times &&
+      html`<p class="times line" role="status"><b>${shown.times} ×</b> <span class="name">${texts.timesWhat}</span>
+      <button type="button" aria-label=${texts.delete} onClick=${() => pressTimes("Delete")}>⌫</button></p>`
+    }
     <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}
       onInput=${(event) => type(event.target.value)} /></form>
     ${items.length > MANY && groups.length > 1 && !typed && html`<div class="chips" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}

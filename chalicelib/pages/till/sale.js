@@ -22,11 +22,14 @@ import {
 } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
+const MAX_TIMES = 5; // figures of a quantity
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
 
 const NEW = {
   agent: null,
   ...EMPTY,
+  times: "", // figures typed at the items: so many of the next one
+  undone: null, // the basket before something was taken out
   description: "",
   receiptTo: "",
   received: "",
@@ -129,16 +132,28 @@ export function press(key) {
   if (next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
 }
 
+// Type the quantity of the next item.
+export function pressTimes(key) {
+  const { times } = current();
+  const next = (key === "Delete" ? times.slice(0, -1) : times + key).replace(/^0+/, "");
+  if (next !== times && next.length <= MAX_TIMES) change({ times: next });
+}
+
 // Change the basket, unless it would be more than the service takes. Return whether it was done.
-function changeBasket({ lines, off, figures }) {
-  return fits({ lines, off, figures }, typedTaxes()) && change({ lines, off, figures });
+function changeBasket({ lines, off, figures }, undone = null) {
+  return fits({ lines, off, figures }, typedTaxes()) && change({ lines, off, figures, times: "", undone });
 }
 
 export const add = (line) => changeBasket(withItem(current(), line));
-export const more = (place, quantity) => changeBasket(withMore(current(), place, quantity));
-export const remove = (place) => changeBasket(without(current(), place));
+export const more = (place, quantity) => changeLines(withMore(current(), place, quantity));
+export const remove = (place) => changeLines(without(current(), place));
+export const setQuantity = (place, quantity) => changeBasket(withLine(current(), place, { quantity }));
 export const discount = (place, off) =>
   changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
+
+// What is taken out can come back until the next change.
+const changeLines = (basket) => changeBasket(basket, basket.lines.length < made.lines.length ? basketOf(made) : null);
+export const undo = () => made.undone && change({ ...made.undone, undone: null });
 
 // The words of sold lines.
 export const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };

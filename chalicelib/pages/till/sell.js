@@ -11,7 +11,7 @@ import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
 import { hush } from "./said.js";
-import { press, putBack, sale, useSale } from "./sale.js";
+import { change, press, pressTimes, putBack, sale, useSale } from "./sale.js";
 import { texts } from "./texts.js";
 import { tenders, till } from "./till.js";
 
@@ -54,31 +54,37 @@ const isInField = ({ target }) => Boolean(target.closest?.("input, textarea, sel
 
 // Escape is Back, and empties a search first.
 function leave({ target }) {
+  if (sale().times) return change({ times: "" });
   const isSearch = target.type === "search" && target.value;
   if (!isSearch && till().session && (document.querySelector(".payment") || !document.querySelector(".counter")))
     goBack("sell");
+  return undefined;
 }
 
-// Characters outside of fields: figures of the pad, else a search. Return how they are taken back.
+// Characters outside of fields: figures are an amount at the pad and a quantity at the items, others a search. Return how they are taken back.
 function typed(text) {
   const search = document.getElementById("search");
-  if (search) {
+  const before = sale();
+  if (search && !/^\d+$/.test(text)) {
     search.focus();
     return insert(search, text);
   }
-  const before = sale();
-  if (document.querySelector(".keys")) for (const key of text) if (KEYS.includes(key)) press(key);
+  if (search || isPad()) for (const key of text) if (KEYS.includes(key)) (search ? pressTimes : press)(key);
   return () => putBack(before);
 }
 
+const isPad = () => Boolean(document.querySelector(".pad"));
+
 function pressed({ key, target }) {
-  if (key === "Backspace" && document.querySelector(".keys")) press("Delete");
+  if (key === "Backspace" && isPad()) press("Delete");
+  else if (key === "Backspace") pressTimes("Delete");
   else if (key === "Enter" && !target.closest?.("button, a")) payByFirst();
 }
 
 function payByFirst() {
   const [first] = tenders();
-  if (first && !sale().result && sumOf(sale()) > 0 && !document.querySelector(".payment")) payBy(first);
+  if (first && !sale().result && !sale().times && sumOf(sale()) > 0 && !document.querySelector(".payment"))
+    payBy(first);
 }
 
 function Pad({ sale: shown, currency, digits, isSum }) {
