@@ -1,13 +1,13 @@
-"""The keyboard of the till: a scan is not typing, and a person's characters are never lost."""
+"""The keys and taps of the till: a scan is not typing, no character of a person is lost, a double tap is one tap."""
 
 import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.test_till_goods import CAKE, COFFEE, OLIVES, REPAIR, lines
+from tests.browser.test_till_goods import CAKE, COFFEE, OLIVES, REPAIR, has_state, lines
 from tests.browser.till import Seller, Till, a_seller
 
 COFFEE_CODE = COFFEE["Barcode"]
@@ -209,3 +209,45 @@ def test_before_signing_in_and_in_a_password_all_keys_are_typing(visit_by_phone:
     till.scan(seller.login[0], "Tab")
     till.scan(seller.login[1])
     expect(till.button("Cash")).to_be_visible()
+
+
+@pytest.mark.parametrize("pointer", ["mouse", "touch"])
+def test_the_second_tap_of_a_double_tap_is_for_nothing_beneath(browser: Browser, seller: Seller, pointer: str) -> None:
+    seller.lists(REPAIR, *({"Code": f"{n}", "Title": f"Thing {n}", "Price": "10.00"} for n in range(60)), version=1)
+    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=pointer == "touch")
+    till = Till(context.new_page(), seller)
+    till.begin()
+
+    def taps_twice(name: Locator) -> None:
+        box = name.bounding_box()
+        assert box
+        at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        if pointer == "touch":
+            till.page.touchscreen.tap(*at)
+            till.page.touchscreen.tap(*at)
+        else:
+            till.page.mouse.dblclick(*at)
+        beneath = "([x, y]) => document.elementFromPoint(x, y).closest('button')?.className ?? ''"
+        till.page.wait_for_timeout(100)
+        places.append(till.page.evaluate(beneath, at))
+
+    places: list[str] = []
+    till.item("Repair").click()
+    till.page.get_by_label("Price").fill("5")
+    taps_twice(till.button("Add"))
+    assert lines(till) == [("repair", "1")]
+    till.button("Cash").click()
+    expect(till.page.get_by_label("Received")).to_be_focused()
+    taps_twice(till.note("5.00"))
+    has_state(till, "paid")
+    till.item("Thing 1").first.click()  # right after the result
+    expect(till.shown("result")).to_have_count(0)
+    taps_twice(till.item("Thing 1").first)
+    assert lines(till) == [("1", "3")]
+    taps_twice(till.button("Cash"))
+    till.page.wait_for_timeout(400)
+    taps_twice(till.button("Take payment"))
+    has_state(till, "paid")
+    assert places[0] == "item"
+    assert [one["Amount"] for one in seller.payments()] == [30, 5]
+    context.close()

@@ -55,12 +55,12 @@ class Seller:
         payments: list[dict[str, Any]] = found["Transactions"]
         return payments
 
-    def lists(self, *items: dict[str, Any]) -> None:
-        """Store a price list of the shop."""
+    def lists(self, *items: dict[str, Any], version: int = 0) -> None:
+        """Store a price list of the shop, after one with this version."""
         owner = an_account(Right.ADMINISTRATOR, merchant=self.merchant)
         path = f"/api/v1/merchant/{self.merchant.id}/pricelist/update"
         taxes = [{"Code": "VAT15", "Name": "VAT", "Rate": 15}, {"Code": "VAT0", "Name": "None", "Rate": 0}]
-        body = {"Version": 0, "Taxes": taxes, "Items": items}
+        body = {"Version": version, "Taxes": taxes, "Items": items}
         assert post(self.stage, path, body, (owner.email, PASSWORD)).status == 200
 
     def pay(self, **basic: Any) -> str:

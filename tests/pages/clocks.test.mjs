@@ -116,6 +116,23 @@ test("A view of the shop that is open at midnight goes on with the next day", as
   assert.equal(askedDay(tab), "2026-11-24");
 });
 
+test("At midnight of the merchant the views of the till go on with the next day, with the basket and the open drawer", async () => {
+  for (const hash of ["#/sales", "#/day"]) {
+    const tab = await aTill({ answers: { "payment/listHistoryEx": listed(PAYMENT) } });
+    await tab.press("Tea R 25.00");
+    tab.go(hash);
+    await tab.pass(1);
+    await tab.sleep(10.1);
+    await tab.pass(3);
+    const { Period } = tab.sent.findLast(({ body }) => body?.Period).body;
+    assert.deepEqual([tab.document.getElementById("day").value, Period.From], ["2026-11-24", "2026-11-24"]);
+    if (hash === "#/day") assert.ok(tab.offered().includes("Count and close"));
+    tab.go("#/sell");
+    await tab.settle();
+    assert.equal(tab.all("[data-testid='line']").length, 1);
+  }
+});
+
 test("The days of the till are the merchant's by the service's clock, however wrong the device's is", async () => {
   for (const hours of SKEWS_H) {
     for (const [isOnline, passed] of [

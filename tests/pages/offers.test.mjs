@@ -422,6 +422,26 @@ test("Without connection, the till shows a hundred of the device's sales, and th
   }
 });
 
+test("A basket that nobody paid comes back after New sale, and signing out says that it is lost", async () => {
+  for (const answer of [
+    { status: 403, ErrorCode: 152, ErrorMessage: "Blocked." },
+    ({ body }) => ({ ErrorCode: 1005, ErrorMessage: "No", TransactionID: body.BasicTran.ID }),
+    undefined,
+  ]) {
+    const tab = await aTill({ answers: { "payment/submit": answer } });
+    await tab.press("Tea R 25.00", "Prepaid", "Take payment", "New sale");
+    const isPaid = !answer;
+    assert.equal(tab.offered().includes("Undo"), !isPaid);
+    if (isPaid) continue;
+    await tab.press("Undo");
+    assert.equal(tab.all("[data-testid='line']").length, 1);
+    await tab.press("Sign out");
+    assert.ok(tab.text.includes("What is in the basket will be lost."));
+    await tab.press("Cancel", "Remove", "Sign out");
+    assert.ok(!tab.text.includes("will be lost"));
+  }
+});
+
 // Each typed number, as a price of rand, of dinars with three decimals, and as a quantity; null where it is refused.
 test("A typed number means one thing in all fields, and what could be thousands or a fraction is refused in words", async () => {
   const ambiguous = "The mark before the last three figures can mean thousands or a fraction. Type 1500, or 1.5.";

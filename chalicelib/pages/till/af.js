@@ -66,6 +66,7 @@ export const af = {
     sure: "Is die lêer bewaar? Hierna bestaan die verkope net daar.",
     confirm: "Vee vir goed uit",
   },
+  signOutLoses: "Wat in die mandjie is, sal verlore gaan.",
   signOutAsks: "Jy het jou wagwoord nodig om weer aan te meld.",
   understood: "Verstaan",
   noted: "Opgeskryf",

@@ -63,6 +63,7 @@ export const en = {
     sure: "Is the file saved? After this the sales exist only there.",
     confirm: "Delete for good",
   },
+  signOutLoses: "What is in the basket will be lost.",
   signOutAsks: "You need your password to sign in again.",
   understood: "Understood",
   noted: "Noted",

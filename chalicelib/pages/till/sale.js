@@ -68,7 +68,8 @@ export function change(changes) {
   return true;
 }
 
-export const nextSale = () => change({});
+// Begin the next sale. A basket that nobody paid can come back.
+export const nextSale = (isUnpaid) => change({ undone: isUnpaid ? unpaid() : null });
 
 // Take back what was typed since `before`.
 export function putBack(before) {
@@ -188,11 +189,13 @@ async function taken(draft) {
   }
 }
 
-// Pay the basket of a sale that took nothing another way.
-export function payAnotherWay() {
+// The basket of a sale that took nothing.
+function unpaid() {
   const { basket, sale: sold } = made.result ?? {};
-  if (basket) change(isEmpty(basket) ? sold.draft.basket : basket);
+  return basket && isEmpty(basket) ? (sold?.draft.basket ?? null) : (basket ?? null);
 }
+
+export const payAnotherWay = () => unpaid() && change(unpaid());
 
 // Send the signature of a payment that owes it: the same request again, with the picture.
 export async function sign(sold, picture) {

@@ -41,11 +41,20 @@ const isFree = () => isSelling() && !document.querySelector("dialog");
 const isFresh = (result) =>
   Boolean(result) && (result.state === "busy" || performance.now() - result.shownAt < FRESH_MS);
 
-// A double tap on a note or button that took the payment is no key of the next sale.
+// The second tap of a double tap whose first one ended its view, such as Take payment or Add, is for nothing beneath.
+const DOUBLE = { milliseconds: 350, pixels: 20 }; // of a touch, where not every browser counts taps
+let [tap, isTouch] = [{ at: -Infinity }, false];
+addEventListener("pointerdown", ({ pointerType }) => (isTouch = pointerType === "touch"), { capture: true });
 addEventListener(
   "click",
   (event) => {
-    if (event.detail > 1 && sale().result && event.target.closest?.(".entry")) event.stopPropagation();
+    const { detail, clientX: x, clientY: y, timeStamp: at, target } = event;
+    if (!detail) return; // a key, or the page
+    const isNear = Math.hypot(x - tap.x, y - tap.y) < DOUBLE.pixels && at - tap.at < DOUBLE.milliseconds;
+    if ((detail > 1 || (isTouch && isNear)) && tap.button && !tap.button.isConnected) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else tap = { button: target.closest?.("button, a, label"), x, y, at };
   },
   { capture: true },
 );

@@ -212,6 +212,8 @@ function probe() {
 
 function tick() {
   if (state.waiting) queue.drain();
+  const day = state.session && dayInZone(state.session.gmt, serviceNow());
+  if (day !== state.day) set({ day }); // views go on with the next one
   if (!isCounted || state.queued.length) countSoon(); // something may wait, or be gone with the browser's data
   const wait = state.isOnline ? PROBE_MS.online : PROBE_MS.offline;
   if (document.visibilityState !== "visible") return;
