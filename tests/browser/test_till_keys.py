@@ -1,6 +1,7 @@
 """The keys and taps of the till: a scan is not typing, no character of a person is lost, a double tap is one tap."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -251,3 +252,40 @@ def test_the_second_tap_of_a_double_tap_is_for_nothing_beneath(browser: Browser,
     assert places[0] == "item"
     assert [one["Amount"] for one in seller.payments()] == [30, 5]
     context.close()
+
+
+def test_at_a_desk_the_keyboard_alone_sells(visit_at_a_desk: Visit, seller: Seller) -> None:
+    till = Till(visit_at_a_desk.page, seller)
+    till.begin()
+    page = till.page
+    for title in ("Coffee", "Cake"):
+        till.item(title).click()  # leaves the focus where the next key belongs
+    page.get_by_label("Description").click()
+    types(page, "Table 4")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Received")).to_be_focused()
+    page.keyboard.press("Alt+3")
+    expect(page.get_by_role("heading", name="On account")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(till.shown("line")).to_have_count(2)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Received")).to_be_focused()
+    page.locator("h1").click()  # nowhere
+    types(page, "200")
+    expect(till.shown("change")).to_have_attribute("data-amount", "78.50")
+    page.locator("h1").click()
+    page.keyboard.press("Enter")
+    has_state(till, "paid")
+    page.wait_for_timeout(800)
+    page.keyboard.press("Enter")
+    expect(till.shown("result")).to_have_count(0)
+    types(page, "2")
+    till.scan(COFFEE_CODE)
+    expect(till.button("Prepaid").locator("kbd")).to_have_text("Alt+2")
+    page.keyboard.press("Alt+2")
+    expect(till.button("Take payment")).to_be_focused()
+    till.scan(COFFEE_CODE, "Enter", "Enter")  # pays nothing
+    page.keyboard.press("Enter")
+    has_state(till, "paid")
+
+    assert [(one["Amount"], one["InputType"]) for one in seller.payments()] == [(114, 8), (Decimal("121.50"), 10)]

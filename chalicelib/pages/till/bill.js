@@ -131,7 +131,7 @@ export function Tenders({ state, sale, currency, digits, isShown }) {
       }</p>`
     }
     <div class="tenders" role="group" aria-label=${texts.paidBy}>
-      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.kinds[name]}</button>`)}
+      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} aria-keyshortcuts=${`Alt+${number + 1}`} onClick=${() => payBy(name)}>${texts.kinds[name]}<kbd aria-hidden="true">Alt+${number + 1}</kbd></button>`)}
       ${state.features && !offered.length && html`<p class="note warn">${texts.noTender}</p>`}
     </div>
     ${!state.isOnline && state.features && !state.features.Offline && html`<p class="note warn">${texts.onlyOnline}</p>`}

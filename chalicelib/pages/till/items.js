@@ -95,8 +95,6 @@ const Item = ({ item, sold, currency }) => html`<button type="button" class="ite
   <span>${item.Title}</span> <small>${item.Price === null ? texts.anyPrice : `${format(item.Price, currency)}${item.Unit ? ` / ${item.Unit}` : ""}`}</small>
   ${sold > 0 && html`<b class="badge">${sold}</b>`}</button>`;
 
-export const hold = (event) => event.preventDefault(); // the focus stays, so that Enter goes on
-
 export function Items({ items, sale: shown, currency }) {
   const [typed, type] = useState("");
   const [group, setGroup] = useState(null);
@@ -129,7 +127,7 @@ export function Items({ items, sale: shown, currency }) {
     ${items.length > MANY && groups.length > 1 && !typed && html`<div class="chips" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}
     ${byGroup(found).map(
       ([name, held]) => html`<div key=${name} role="group" aria-label=${name || texts.items}>
-      ${name && html`<h2>${name}</h2>`}<div class="grid" onMouseDown=${hold}>${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} />`)}</div></div>`,
+      ${name && html`<h2>${name}</h2>`}<div class="grid">${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} />`)}</div></div>`,
     )}
     ${!found.length && html`<p class="empty" role="status">${texts.noItem}</p>`}
   </section>`;

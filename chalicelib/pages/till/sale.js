@@ -130,7 +130,7 @@ const current = () => (made.result ? NEW : made);
 export function press(key) {
   const { figures } = current();
   const next = (key === "Delete" ? figures.slice(0, -1) : figures + key).replace(/^0+/, "");
-  if (next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
+  if (next !== figures && next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
 }
 
 // Type the quantity of the next item.

@@ -5,7 +5,7 @@ import { html, useLayoutEffect } from "../kit/view.js";
 import { currencyOf } from "./account.js";
 import { isEmpty, sumOf } from "./basket.js";
 import { Description, Lines, Tenders, payBy } from "./bill.js";
-import { Asked, Items, hold, itemsOf, scan } from "./items.js";
+import { Asked, Items, itemsOf, scan } from "./items.js";
 import { hear, insert } from "./keys.js";
 import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
@@ -25,11 +25,13 @@ hear({
   scan,
   type: (text) => (isFree() ? typed(text) : undefined),
   press(event) {
-    const { result } = sale();
-    if (event.key === "Enter" && (event.repeat || isFresh(result))) event.preventDefault();
-    else if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog")) return;
-    else if (event.key === "Escape") leave(event);
-    else if (isSelling() && !isInField(event)) pressed(event);
+    const { key, repeat, altKey } = event;
+    if (key === "Enter" && (repeat || isFresh(sale().result))) event.preventDefault();
+    else if (event.ctrlKey || event.metaKey || document.querySelector("dialog")) return;
+    else if (altKey) payByKey(event);
+    else if (key === "Escape") leave(event);
+    else if (key === "Enter" && isSelling()) enter(event);
+    else if (key === "Backspace" && isSelling() && !isInField(event)) (isPad() ? press : pressTimes)("Delete");
   },
   begin: hush,
 });
@@ -70,13 +72,15 @@ function leave({ target }) {
   return undefined;
 }
 
-// Characters outside of fields: figures are an amount at the pad and a quantity at the items, others a search. Return how they are taken back.
+// Characters outside of fields: figures are an amount at the pad, a quantity at the items and money at the payment; others a
+// search. Return how they are taken back.
 function typed(text) {
-  const search = document.getElementById("search");
+  const [search, received] = ["search", "received"].map((id) => document.getElementById(id));
+  const field = search && /^\d+$/.test(text) ? null : (search ?? received);
   const before = sale();
-  if (search && !/^\d+$/.test(text)) {
-    search.focus();
-    return insert(search, text);
+  if (field) {
+    field.focus();
+    return insert(field, text);
   }
   if (search || isPad()) for (const key of text) if (KEYS.includes(key)) (search ? pressTimes : press)(key);
   return () => putBack(before);
@@ -84,17 +88,39 @@ function typed(text) {
 
 const isPad = () => Boolean(document.querySelector(".pad"));
 
-function pressed({ key, target }) {
-  if (key === "Backspace" && isPad()) press("Delete");
-  else if (key === "Backspace") pressTimes("Delete");
-  else if (key === "Enter" && !target.closest?.("button, a")) payByFirst();
+// Enter goes on: from the items to the payment, and there it takes the payment. A button, a link and a search hear it themselves.
+function enter(event) {
+  const { target } = event;
+  const form = document.querySelector(".payment");
+  if (target.closest?.("button, a") || form?.contains(target) || (target.type === "search" && target.value)) return;
+  event.preventDefault();
+  if (form) form.requestSubmit();
+  else if (!sale().times) pay(tenders()[0]);
 }
 
-function payByFirst() {
-  const [first] = tenders();
-  if (first && !sale().result && !sale().times && sumOf(sale()) > 0 && !document.querySelector(".payment"))
-    payBy(first);
+function pay(tender) {
+  if (!tender || sale().result || sumOf(sale()) <= 0) return;
+  if (document.querySelector(".payment")) location.replace(address("pay", {}, tender));
+  else payBy(tender);
 }
+
+// Alt and a figure choose a tender. Some scanners write by Alt and the number pad.
+function payByKey(event) {
+  const [, place] = /^Digit([1-9])$/.exec(event.code) ?? [];
+  if (!place || !isSelling()) return;
+  event.preventDefault();
+  pay(tenders()[place - 1]);
+}
+
+// A tap leaves the focus where the next key belongs.
+addEventListener(
+  "mousedown",
+  (event) => {
+    const button = event.target.closest?.(".counter :is(button, a), header a");
+    if (button && !button.closest("dialog")) event.preventDefault();
+  },
+  { capture: true },
+);
 
 function Pad({ sale: shown, currency, digits, isSum }) {
   const amount = html`<${Money} amount=${decimal(Number(shown.figures || "0"), digits)} currency=${currency} testid="amount" />`;
@@ -102,7 +128,7 @@ function Pad({ sale: shown, currency, digits, isSum }) {
     isSum && !isEmpty(shown) ? { "data-testid": "due", "data-amount": decimal(Number(shown.figures), digits) } : {};
   return html`<section class="pad" aria-label=${texts.amount}>
     ${!shown.result && html`<h1 class="sum" aria-live="polite" ...${due}>${amount}</h1>`}
-    <div class="keys" role="group" aria-label=${texts.pad} onMouseDown=${hold}>
+    <div class="keys" role="group" aria-label=${texts.pad}>
       ${KEYS.map((key) => html`<button type="button" key=${key} aria-label=${key === "Delete" ? texts.delete : undefined} onClick=${() => press(key)}>${key === "Delete" ? "⌫" : key}</button>`)}
     </div>
   </section>`;
@@ -150,7 +176,7 @@ export function Sell({ state, route }) {
   const props = { state, sale: shown, currency, digits, view, items, isSum: view === "amount" && !shown.lines.length };
   const isBusy = shown.result?.state === "busy";
   return html`<div class=${`counter${isPaying ? " paying" : ""}`}>
-    ${isPaying && html`<${Payment} ...${props} tender=${route.id} />`}
+    ${isPaying && html`<${Payment} key=${route.id} ...${props} tender=${route.id} />`}
     ${isBusy && html`<${Busy} result=${shown.result} currency=${currency} digits=${digits} />`}
     ${shown.result && !isBusy && html`<${Result} key=${shown.result.shownAt} result=${shown.result} state=${state} />`}
     ${isPaying && shown.lines.length > 0 && html`<${Lines} ...${props} />`}
