@@ -158,7 +158,7 @@ def test_every_character_of_a_person_is_in_its_field(till: Till, field: str) -> 
 
 
 def test_figures_at_the_items_are_a_quantity(till: Till) -> None:
-    shown = till.page.get_by_role("status").filter(has_text="of the next item")
+    shown = till.page.get_by_role("status").filter(has_text="Choose or scan")
     types(till.page, "257")
     expect(shown).to_contain_text("257")
     till.page.keyboard.press("Backspace")

@@ -105,7 +105,7 @@ export const af = {
   clear: "Vee uit",
   quantity: (unit) => `Hoeveelheid (${unit})`,
   pieces: "Hoeveelheid",
-  timesWhat: "van die volgende item. Kies of skandeer dit.",
+  timesWhat: "Kies of skandeer die item.",
   undone: "Uit die mandjie gehaal.",
   undo: "Ontdoen",
   times: (quantity, price) => `${quantity} × ${price}`,

@@ -3,7 +3,7 @@ import { Dialog } from "../kit/dialogs.js";
 import { decimalMark, format, typedAmount, typedQuantity, wrongNumber, wrongQuantity } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { go } from "../kit/route.js";
-import { html, useRef, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { fullOf, goodsOf, isEmpty, soldLines, sumOf } from "./basket.js";
 import { decimal, maySellOffline, minorOf } from "./rules.js";
 import { WORDS, change, discount, more, remove, setQuantity, undo } from "./sale.js";
@@ -84,9 +84,17 @@ export function Lines({ sale, items, currency, digits }) {
     items.filter((one) => one.Price !== null).map((one) => [one.Code, minorOf(String(one.Price), digits)]),
   );
   const [asked, setAsked] = useState(null); // the discount {place, title, off, most}, or the quantity {place, line}
+  const list = useRef(null);
+  const before = useRef([]);
+  useLayoutEffect(() => {
+    const place = sale.lines.findIndex((line, number) => line !== before.current[number]);
+    before.current = sale.lines;
+    const [line, box] = [list.current.children[place], list.current.closest(".bill")];
+    if (line && box) box.scrollTop = line.offsetTop + line.offsetHeight - box.clientHeight; // where it scrolls: at a desk
+  }, [sale.lines]);
   const askDiscount = ({ place, line }) => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) });
   return html`<section class="lines" aria-label=${texts.basket}>
-    <ul>${sale.lines.map(
+    <ul ref=${list}>${sale.lines.map(
       (
         line,
         place,

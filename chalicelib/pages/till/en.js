@@ -102,7 +102,7 @@ export const en = {
   clear: "Clear",
   quantity: (unit) => `Quantity (${unit})`,
   pieces: "Quantity",
-  timesWhat: "of the next item. Choose or scan it.",
+  timesWhat: "Choose or scan the item.",
   undone: "Taken out of the basket.",
   undo: "Undo",
   times: (quantity, price) => `${quantity} × ${price}`,

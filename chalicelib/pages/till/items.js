@@ -119,8 +119,8 @@ export function Items({ items, sale: shown, currency }) {
     ${!shown.result && html`<h1 class="unseen">${texts.items}</h1>`}
     ${
       shown.times &&
-      html`<p class="times line" role="status"><b>${shown.times} ×</b> <span class="name">${texts.timesWhat}</span>
-      <button type="button" aria-label=${texts.delete} onClick=${() => pressTimes("Delete")}>⌫</button></p>`
+      html`<p class="times line" role="status"><b>${shown.times} ×</b>
+      <button type="button" aria-label=${texts.delete} onClick=${() => pressTimes("Delete")}>⌫</button> <small class="name">${texts.timesWhat}</small></p>`
     }
     <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}
       onInput=${(event) => type(event.target.value)} /></form>

@@ -119,8 +119,11 @@ const restorer = (field, type = "input") => {
 export function insert(field, held) {
   const text = held.replace(/\p{Cc}/gu, "");
   const undo = restorer(field);
-  const isHere = document.activeElement === field;
-  if (field.readOnly || field.disabled || (isHere && document.execCommand?.("insertText", false, text))) return undo;
+  if (field.readOnly || field.disabled) return undo;
+  if (document.activeElement === field && document.execCommand) {
+    document.execCommand("insertText", false, text); // its events, its limits, and Ctrl+Z are those of a key
+    return undo;
+  }
   const { value, selectionStart: from, selectionEnd: to } = field;
   if (from === null) field.value = value + text;
   else field.setRangeText(text, from, to, "end");
@@ -131,7 +134,7 @@ export function insert(field, held) {
 // A space presses a button, opens a calendar, and scrolls elsewhere.
 function activate(target) {
   if (target.matches("button, summary, [type=checkbox], [type=radio]")) target.click();
-  else if (target.type === "date") target.showPicker();
+  else if (target.type === "date") target.showPicker?.();
   else scrollTo(0, scrollY + document.documentElement.clientHeight * 0.9);
 }
 

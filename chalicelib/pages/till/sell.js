@@ -144,11 +144,11 @@ function Entry({ view, ...props }) {
   </div>`;
 }
 
-const Bill = (props) => html`<div class="bill">
+const Bill = (props) => html`<div class="side"><div class="bill">
     ${props.sale.lines.length > 0 && html`<${Lines} ...${props} />`}
     <${Description} sale=${props.sale} />
   </div>
-  <${Tenders} ...${props} isShown=${!props.isSum} />`;
+  <${Tenders} ...${props} isShown=${!props.isSum} /></div>`;
 
 const hasBasket = (one) => !one.result && !isEmpty(one);
 const mayPay = (basket, { view, id }) => view === "pay" && hasBasket(basket) && tenders().includes(id);
