@@ -1,4 +1,4 @@
-// What the service says of the agent: its rights, features, currency and payment options, and the price list of its merchant.
+// The agent's rights, features, currency and payment options, and the price list of its merchant.
 const ALL_MS = 600_000; // AuthAccount answers once in an interval, of ten minutes unless the stage sets another
 
 export const isRecent = (instant, milliseconds = ALL_MS) => Math.abs(Date.now() - instant) < milliseconds;
@@ -7,8 +7,8 @@ export const isRecent = (instant, milliseconds = ALL_MS) => Math.abs(Date.now() 
 export const currencyOf = ({ currency, digits, session: { me } }) =>
   digits === undefined ? { currency: me.CurrencyID, digits: me.CurrencyDigits } : { currency, digits };
 
-// Read what may have changed within a minute, and with it what is read once in ten minutes. `call(method, path)` returns an
-// answer, `state()` what is known. Return {me, account, prices, refreshedAt}, or null without an answer; without `prices` they are as before.
+// Read the facts that may change within a minute, and the others once in ten minutes. `call(method, path)` returns an answer,
+// `state()` the known facts. Return {me, account, prices, refreshedAt}, or null without an answer; without `prices` they are as before.
 export async function readAccount(call, agent, state) {
   const ask = async (path) => {
     const { status, body } = await call("GET", path);

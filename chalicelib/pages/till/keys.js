@@ -8,7 +8,7 @@ const MIN_KEYS = 3;
 const MODIFIERS = new Set(["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock", "NumLock"]);
 const TEXTS = "input:is([type=text], [type=search], [type=email], [type=tel], :not([type])), textarea";
 
-// What hears the keys:
+// The hearer of the keys:
 // - isOn(): whether somebody is signed in; before, all keys are typing
 // - scan(text)
 // - type(text): characters outside of fields. Return a function that takes them back
@@ -34,10 +34,11 @@ function take(event) {
 
 const isEnd = ({ key, ctrlKey }) => ["Enter", "Tab", "\n"].includes(key) || (ctrlKey && /^[jm]$/i.test(key)); // Ctrl and J is a line feed
 
-// The character that a key writes, or an empty text.
-function characterOf(event) {
+// The character that a key writes, or an empty text. `isInScan`: the keys before it came too fast for a person.
+function characterOf(event, isInScan) {
   const { key, ctrlKey, altKey, metaKey } = event;
   if (ctrlKey && key === "]") return SEPARATOR;
+  if (isInScan && (ctrlKey || altKey || /^F\d/.test(key))) return SEPARATOR; // FNC1, as scanners send it
   const isShortcut = (ctrlKey || altKey || metaKey) && !event.getModifierState("AltGraph");
   return !isShortcut && [...key].length === 1 ? key : "";
 }
@@ -58,7 +59,8 @@ function pressed(event) {
     return burst.isScan ? undefined : end();
   }
   ear.begin();
-  const character = event.repeat ? "" : characterOf(event);
+  const isInScan = isFast && !burst.isScan && burst.keys.length >= MIN_KEYS;
+  const character = event.repeat ? "" : characterOf(event, isInScan);
   if (!character) {
     release();
     burst.at = -Infinity;
@@ -83,7 +85,7 @@ function note(text, at) {
   timer = setTimeout(release, GAP_MS);
 }
 
-// The keys are a person's: what is held back goes where it was typed. If the page was slow, they may become a scan all the same.
+// A person typed these keys: the held ones go to their field. If the page was slow, they may become a scan all the same.
 function release() {
   clearTimeout(timer);
   timer = null;
@@ -148,7 +150,7 @@ function keepFrom(event) {
   if (burst.guarded?.field === event.target) event.stopImmediatePropagation();
 }
 
-// What a scanner writes through an input method is in its field already.
+// A scanner that writes through an input method has its text in the field already.
 function written({ target, inputType, data, timeStamp }) {
   if (!isUnnamed || inputType !== "insertText" || !data || !ear.isOn() || !target.matches?.(TEXTS)) return;
   if (timeStamp - burst.at >= GAP_MS || burst.isScan) begin(target);
