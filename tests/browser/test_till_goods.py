@@ -222,6 +222,8 @@ def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, sel
     coffee_and_cake(till)
     till.page.set_viewport_size({"width": 320, "height": 640})
     looks_right()
+    till.scan("nothing")
+    looks_right()
     till.page.keyboard.type("25", delay=85)
     looks_right()
     till.item("Repair").click()
