@@ -67,5 +67,5 @@ def is_barcode(text: str) -> bool:
 
 
 def compared_barcode(text: str) -> str:
-    """Return the form in which barcodes are compared: a UPC-A is the EAN-13 with a 0 in front."""
-    return f"0{text}" if len(text) == BARCODE_LENGTHS[1] else text
+    """Return the form in which barcodes are compared, 14 digits: zeros in front make no other number."""
+    return text.zfill(BARCODE_LENGTHS[-1])

@@ -77,7 +77,8 @@ def test_lines_are_changed_and_discounted(till: Till) -> None:
     coffee.get_by_role("button", name="One less").click()
     cake.get_by_role("button", name="Remove").click()
     assert lines(till) == [("coffee", "2"), ("bread", "1")]
-    till.shown("line").first.get_by_role("button", name="Discount").click()
+    till.shown("line").first.click()
+    till.button("Discount").click()
     till.page.get_by_role("textbox", name="Discount").fill("6")
     till.button("Done").click()
     till.button("Discount on all").click()
@@ -129,23 +130,12 @@ def test_a_price_and_a_quantity_are_typed_at_the_sale(till: Till) -> None:
     )
 
 
-def test_a_search_and_a_scanner_find_items(till: Till) -> None:
-    till.page.get_by_label("Search").fill("bread")
+def test_a_search_by_hand_and_enter_take_the_one_hit(till: Till) -> None:
+    till.page.get_by_label("Search").focus()
+    till.page.keyboard.type("bread", delay=85)
     expect(till.page.locator(".item")).to_have_count(1)
     till.page.keyboard.press("Enter")
-    till.scan("6001240100011")
-    till.page.get_by_role("link", name="Amount", exact=True).click()
-    till.button("7").click()
-    till.scan("6001240100011")
-    assert lines(till) == [("bread", "1"), ("coffee", "2")]
-    of(till, "amount", "0.07")  # what was typed before the scan
-    till.button("Cash").click()
-    till.page.get_by_label("Received").fill("500")
-    till.scan("6001240100011")
-
-    of(till, "due", "138.60")
-    expect(till.page.get_by_label("Received")).to_have_value("500")
-    assert till.seller.payments() == []
+    assert lines(till) == [("bread", "1")]
 
 
 def goes_back(page: Page) -> None:
@@ -206,12 +196,12 @@ def test_cash_of_a_typed_amount_takes_seven_taps_and_a_keyboard_none(till: Till)
     till.button("Cash").click()
     till.note("200.00").click()
     of(till, "change", "40.50")
-    till.page.keyboard.type("20")  # begins the next sale
+    till.page.keyboard.type("2000", delay=85)  # begins the next sale
     expect(till.shown("result")).to_have_count(0)
-    till.page.keyboard.type("00")
+    of(till, "due", "20.00")
     till.page.keyboard.press("Enter")
     expect(till.page.get_by_label("Received")).to_be_focused()
-    till.page.keyboard.type("50")
+    till.page.keyboard.type("50", delay=85)
     till.page.keyboard.press("Enter")
     has_state(till, "paid")
     of(till, "change", "30.00")
@@ -232,7 +222,16 @@ def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, sel
     coffee_and_cake(till)
     till.page.set_viewport_size({"width": 320, "height": 640})
     looks_right()
+    till.scan("nothing")
+    looks_right()
+    till.page.keyboard.type("25", delay=85)
+    looks_right()
     till.item("Repair").click()
+    looks_right()
+    till.page.keyboard.press("Escape")
+    till.page.keyboard.press("Escape")
+    till.shown("line").first.click()
+    till.scan("nothing")
     looks_right()
     till.page.keyboard.press("Escape")
     till.page.evaluate("document.documentElement.style.fontSize = '200%'")
@@ -244,23 +243,6 @@ def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, sel
     has_state(till, "paid")
     looks_right()
     assert visit_of_a_shop.complaints == []
-
-
-def test_a_scanned_item_leaves_the_search_empty_and_a_tapped_one_leaves_enter_for_the_payment(till: Till) -> None:
-    for _ in range(2):
-        till.scan("6001240100011")
-    expect(till.page.get_by_label("Search")).to_have_value("")
-    assert lines(till) == [("coffee", "2")]
-    till.page.locator("#main").focus()
-    till.item("Cake").click()
-    till.page.keyboard.press("Enter")
-    expect(till.page.get_by_label("Received")).to_be_focused()
-    assert lines(till) == [("coffee", "2"), ("cake", "1")]
-    till.scan("")
-    till.scan("")  # too soon: it would hide the change
-    has_state(till, "paid")
-
-    assert [one["Amount"] for one in till.seller.payments()] == [Decimal("159.50")]
 
 
 def test_a_payment_that_owes_a_signature_is_signed_at_the_till(visit_by_phone: Visit, stage: str) -> None:

@@ -22,6 +22,7 @@ from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_store
 from tests.support.http import get, post
 from tests.support.transactions import a_body
 
+ENDS = {"Enter": 13, "Tab": 9}  # the keys that end a scan
 SUBMIT = "**/api/v1/payment/submit"
 NOTHING_WAITS = """() => new Promise((resolve) => {
   const opened = indexedDB.open("payments.till");
@@ -54,12 +55,12 @@ class Seller:
         payments: list[dict[str, Any]] = found["Transactions"]
         return payments
 
-    def lists(self, *items: dict[str, Any]) -> None:
-        """Store a price list of the shop."""
+    def lists(self, *items: dict[str, Any], version: int = 0) -> None:
+        """Store a price list of the shop, after one with this version."""
         owner = an_account(Right.ADMINISTRATOR, merchant=self.merchant)
         path = f"/api/v1/merchant/{self.merchant.id}/pricelist/update"
         taxes = [{"Code": "VAT15", "Name": "VAT", "Rate": 15}, {"Code": "VAT0", "Name": "None", "Rate": 0}]
-        body = {"Version": 0, "Taxes": taxes, "Items": items}
+        body = {"Version": version, "Taxes": taxes, "Items": items}
         assert post(self.stage, path, body, (owner.email, PASSWORD)).status == 200
 
     def pay(self, **basic: Any) -> str:
@@ -126,14 +127,15 @@ class Till:
         expect(self.shown("result")).to_have_attribute("data-state", state)
         self.button("New sale").click()
 
-    def scan(self, code: str) -> None:
+    def scan(self, code: str, *ends: str) -> None:
         """Type a code as a scanner does: its keys and Enter come at one moment, however busy the machine is."""
         at = time.time()
         keyboard = self.page.context.new_cdp_session(self.page)
-        for key in (*code, "Enter"):
-            enter = {"text": "\r", "windowsVirtualKeyCode": 13} if key == "Enter" else {"text": key}
-            keyboard.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "timestamp": at, **enter})
-            keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key, "timestamp": at})
+        for key in (*code, *(ends or ["Enter"])):
+            name = {"code": key, "windowsVirtualKeyCode": ENDS[key]} if key in ENDS else {"text": key}
+            text = {"text": "\r"} if key == "Enter" else {}
+            keyboard.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "timestamp": at, **name, **text})
+            keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", "key": key, "timestamp": at, **name})
         keyboard.detach()
 
     def item(self, title: str) -> Locator:

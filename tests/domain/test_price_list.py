@@ -27,7 +27,6 @@ def test_other_lengths_and_other_digits_are_refused(text: str) -> None:
     assert not is_barcode(text) or (len(text) in BARCODE_LENGTHS and text.isascii())
 
 
-def test_a_upc_is_compared_as_the_ean_with_a_zero_in_front() -> None:
-    assert compared_barcode("036000291452") == "0036000291452"
-    assert is_barcode("0036000291452")
-    assert compared_barcode("96385074") == "96385074"
+def test_the_forms_of_one_number_are_compared_as_equal() -> None:
+    for text in (*BARCODES, "0036000291452"):
+        assert compared_barcode(text) == f"{text:0>14}"

@@ -31,7 +31,10 @@ Object.defineProperties(Element.prototype, {
   },
   label: {
     get() {
-      return (this.getAttribute("aria-label") ?? this.textContent).replace(/\s+/g, " ").trim();
+      const shown = [...this.childNodes].filter((one) => one.getAttribute?.("aria-hidden") !== "true");
+      return (this.getAttribute("aria-label") ?? shown.map((one) => one.textContent).join(""))
+        .replace(/\s+/g, " ")
+        .trim();
     },
   }, // its name to people
 });

@@ -1,7 +1,21 @@
 // The pages and the clock of the device: midnight between two steps, a clock that is wrong, and one that is set meanwhile.
 import assert from "node:assert/strict";
 import { START } from "./device.mjs";
-import { CASHIER, OWNER, OWNERS_TILL, PAYMENT, SUPPORT, Shop, aSale, aShop, aTill, kindOf, listed } from "./pages.mjs";
+import {
+  CASHIER,
+  ITEM,
+  LIST,
+  OWNER,
+  OWNERS_TILL,
+  PAYMENT,
+  SUPPORT,
+  Shop,
+  aSale,
+  aShop,
+  aTill,
+  kindOf,
+  listed,
+} from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const HOUR_MS = 3_600_000;
@@ -100,6 +114,23 @@ test("A view of the shop that is open at midnight goes on with the next day", as
   tab.go("#/today");
   await tab.settle();
   assert.equal(askedDay(tab), "2026-11-24");
+});
+
+test("At midnight of the merchant the views of the till go on with the next day, with the basket and the open drawer", async () => {
+  for (const hash of ["#/sales", "#/day"]) {
+    const tab = await aTill({ answers: { "payment/listHistoryEx": listed(PAYMENT) } });
+    await tab.press("Tea R 25.00");
+    tab.go(hash);
+    await tab.pass(1);
+    await tab.sleep(10.1);
+    await tab.pass(3);
+    const { Period } = tab.sent.findLast(({ body }) => body?.Period).body;
+    assert.deepEqual([tab.document.getElementById("day").value, Period.From], ["2026-11-24", "2026-11-24"]);
+    if (hash === "#/day") assert.ok(tab.offered().includes("Count and close"));
+    tab.go("#/sell");
+    await tab.settle();
+    assert.equal(tab.all("[data-testid='line']").length, 1);
+  }
 });
 
 test("The days of the till are the merchant's by the service's clock, however wrong the device's is", async () => {
@@ -211,39 +242,67 @@ test("After a result the keyboard waits a moment, and the page half a minute for
   }
 });
 
-test("The till reads its account and prices again when somebody looks after ten minutes, or after the clock was set, and no sooner", async () => {
-  const reads = (tab) =>
-    tab.sent.filter(({ path }) => ["merchant/pos/ID", "merchant/pricelist"].includes(kindOf(path))).length;
-  for (const [minutes, isRead, event] of [
-    [9, false, "focus"],
-    [11, true, "visibilitychange"],
-    [-11, true, "pageshow"],
-    [-300, true, "focus"],
-    [300, true, "online"],
-    [-3, false, "visibilitychange"],
+test("The till reads prices, features and rights each minute and after each sale, the rest in ten minutes, however the clock is set", async () => {
+  const count = (tab, kind) => tab.sent.filter(({ path }) => kindOf(path) === kind).length;
+  for (const [minutes, event] of [
+    [0.5, "focus"],
+    [9, "focus"],
+    [11, "visibilitychange"],
+    [-11, "pageshow"],
+    [-300, "focus"],
+    [300, "online"],
   ]) {
-    const look = async (one) => {
-      one.fire(one.document.root, event);
-      await one.pass(1);
-    };
     const tab = await aTill();
     await tab.pass(1);
-    const before = reads(tab);
+    const before = ["merchant/pricelist", "merchant/pos/ID"].map((kind) => count(tab, kind));
     tab.skew = minutes * 60_000;
-    await look(tab);
-    assert.ok(
-      Math.abs(tab.load("till/clock.js").serviceNow() - START - tab.clock.now) < 3_000,
-      "an answer shows the service's clock",
+    for (let round = 0; round < 2; round += 1) {
+      tab.fire(tab.document.root, event);
+      await tab.pass(1);
+    }
+    const expected = [Math.abs(minutes) >= 1, Math.abs(minutes) >= 10].map((isRead, place) => before[place] + isRead);
+    assert.deepEqual(
+      ["merchant/pricelist", "merchant/pos/ID"].map((kind) => count(tab, kind)),
+      expected,
+      `set by ${minutes} minutes`,
     );
-    assert.equal(reads(tab) - before, isRead ? 2 : 0, `set by ${minutes} minutes`);
-    await look(tab);
-    assert.equal(reads(tab) - before, isRead ? 2 : 0, "and once");
-    tab.skew += 11 * 60_000;
-    tab.document.visibilityState = "hidden";
-    tab.fire(tab.document.root, "visibilitychange");
-    await tab.pass(1);
-    assert.equal(reads(tab) - before, isRead ? 2 : 0, "nobody sees it");
   }
+  const tab = await aTill();
+  const read = async (seconds) => {
+    const before = count(tab, "user/me");
+    await tab.pass(seconds);
+    assert.equal(count(tab, "user/me") - before, count(tab, "merchant/pricelist") - before, "both together");
+    return count(tab, "user/me") - before;
+  };
+  assert.equal(await read(121), 2);
+  tab.document.visibilityState = "hidden";
+  assert.equal(await read(121), 0, "nobody sees it");
+  tab.document.visibilityState = "visible";
+  await tab.press("Tea R 25.00", "Cash");
+  assert.equal(await read(121), 0, "something is being paid");
+  await tab.press("Take payment");
+  assert.equal(await read(1), 0, "it was read after the sale");
+  assert.equal(tab.sent.at(-1).path, "merchant/7/pricelist?Version=4");
+});
+
+test("What is in the basket keeps its price and says the new one, and features and rights are those of now", async () => {
+  const tab = await aTill();
+  await tab.press("Tea R 25.00", "One more");
+  tab.shop.answers["merchant/pricelist"] = { PriceList: { ...LIST, Version: 5, Items: [{ ...ITEM, Price: "27.00" }] } };
+  tab.shop.features = { AcceptCash: true };
+  await tab.pass(61);
+  assert.ok(tab.text.includes("The price is now R 27.00."));
+  await tab.press("Tea R 27.002");
+  assert.deepEqual(
+    tab.all("[data-testid='line']").map((one) => [one.dataset.quantity, one.textContent.includes("now")]),
+    [
+      ["2", true],
+      ["1", false],
+    ],
+  );
+  assert.deepEqual([tab.offered().includes("Cash"), tab.offered().includes("Prepaid")], [true, false]);
+  const { session, account } = await tab.store.facts();
+  assert.deepEqual([session.me.Features, account.features.AcceptPrepaid], [{ AcceptCash: true }, undefined]);
 });
 
 test("A time in Retry-After is waited for, and one that has passed is not", async () => {

@@ -183,7 +183,7 @@ test("Without the feature Returns neither page offers a return", async () => {
 test("Without the feature Discounts the till offers none", async () => {
   for (const isOn of [true, false]) {
     const tab = await aTill({ features: { AcceptCash: true, Discounts: isOn } });
-    await tab.press("Tea R 25.00");
+    await tab.press("Tea R 25.00", "1 × R 25.00");
     assert.deepEqual(
       ["Discount", "Discount on all"].map((name) => tab.offered().includes(name)),
       [isOn, isOn],
@@ -419,5 +419,70 @@ test("Without connection, the till shows a hundred of the device's sales, and th
     assert.equal(tab.all("[data-sale-id]").length, count);
     assert.equal(tab.offered().includes("Show more"), count < 205);
     if (count < 205) tab.click(tab.button("Show more"));
+  }
+});
+
+test("A basket that nobody paid comes back after New sale, and signing out says that it is lost", async () => {
+  for (const answer of [
+    { status: 403, ErrorCode: 152, ErrorMessage: "Blocked." },
+    ({ body }) => ({ ErrorCode: 1005, ErrorMessage: "No", TransactionID: body.BasicTran.ID }),
+    undefined,
+  ]) {
+    const tab = await aTill({ answers: { "payment/submit": answer } });
+    await tab.press("Tea R 25.00", "Prepaid", "Take payment", "New sale");
+    const isPaid = !answer;
+    assert.equal(tab.offered().includes("Undo"), !isPaid);
+    if (isPaid) continue;
+    await tab.press("Undo");
+    assert.equal(tab.all("[data-testid='line']").length, 1);
+    await tab.press("Sign out");
+    assert.ok(tab.text.includes("What is in the basket will be lost."));
+    await tab.press("Cancel", "Remove", "Sign out");
+    assert.ok(!tab.text.includes("will be lost"));
+  }
+});
+
+// Each typed number, as a price of rand, of dinars with three decimals, and as a quantity; null where it is refused.
+test("A typed number means one thing in all fields, and what could be thousands or a fraction is refused in words", async () => {
+  const ambiguous = "The mark before the last three figures can mean thousands or a fraction. Type 1500, or 1.5.";
+  for (const [languages, table] of [
+    [
+      ["en"],
+      {
+        "1,500": ["1500", null, null],
+        "1.500": ["1.500", "1.500", "1.500"],
+        "0,350": ["0.350", "0.350", "0.350"],
+        "12,5": ["12.5", "12.5", "12.5"],
+        "R 1,500.00": ["1500.00", "1500.00", null],
+        "1.500,25": ["1500.25", "1500.25", "1500.25"],
+        "1,500,000": ["1500000", "1500000", null],
+        "1,50,000": [null, null, null],
+        "1 500": ["1500", "1500", "1500"],
+        "-2": ["-2", "-2", null],
+        x: [null, null, null],
+      },
+    ],
+    [
+      ["af"],
+      {
+        "1,500": ["1.500", "1.500", "1.500"],
+        "1.500": ["1.500", "1.500", "1.500"],
+        "1 500,5": ["1500.5", "1500.5", "1500.5"],
+      },
+    ],
+  ]) {
+    const tab = await aTill({ globals: { navigator: { languages } } });
+    const { typedAmount, typedQuantity, wrongNumber, wrongQuantity } = tab.load("kit/money.js");
+    for (const [typed, expected] of Object.entries(table))
+      assert.deepEqual(
+        [typedAmount(typed, "ZAR"), typedAmount(typed, "ZAR", 3), typedQuantity(typed)],
+        expected,
+        `${typed} in ${languages}`,
+      );
+    if (languages[0] === "en")
+      assert.deepEqual(
+        [wrongQuantity("1,500", "no"), wrongNumber("1,500", "no", "KWD", 3), wrongQuantity("x", "no")],
+        [ambiguous, ambiguous, "no"],
+      );
   }
 });

@@ -425,7 +425,7 @@ class WholeService extends Service {
     if (place === "user/logout/session") this.tokens.delete(token);
     if (!agent) return { status: 401, body: { ErrorCode: 105, ErrorMessage: "Sign in." } };
     const { features, country, ...me } = byAgent(agent);
-    if (place === "user/me") return this.#with({ Data: me });
+    if (place === "user/me") return this.#with({ Data: { ...me, Features: features } });
     if (place === "payment/AuthAccount") return this.#account(agent, features);
     const [, merchant, kind, other] = place.match(/^merchant\/(\d+)\/(pos|pricelist)(?:\/(\d+))?$/) ?? [];
     if (!merchant) return this.#with({});

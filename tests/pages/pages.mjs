@@ -166,9 +166,12 @@ export function kindOf(path) {
 
 const todayIn = (gmt, now) => new Date(now + gmt * 3_600_000).toISOString().slice(0, 10);
 
+const FEATURES = { AcceptCash: true, AcceptPrepaid: true, AcceptCredit: true, Offline: true };
+
 export class Shop {
   answers = {}; // of a test, by the kind of request: an answer, or a function of the request that returns one
   people = { olga: OWNER, ann: CASHIER, sue: SUPPORT };
+  features = FEATURES; // of each agent
   zones = {}; // of an account that is not the merchant's own
   tokens = new Map();
   elapsed = () => 0;
@@ -187,6 +190,7 @@ export class Shop {
       Data: {
         ...me,
         GMT,
+        Features: me.Features ?? this.features,
         ...(account && me.IsSystemUser && { ClientName: `Shop of ${account}`, CurrencyID: "ZAR", CurrencyDigits: 2 }),
         Today: todayIn(GMT, START + this.elapsed()),
       },
@@ -268,7 +272,6 @@ export async function aShop({ me = OWNER, hash = "", answers = {}, session = {},
   return tab;
 }
 
-const FEATURES = { AcceptCash: true, AcceptPrepaid: true, AcceptCredit: true, Offline: true };
 const DRAFT = { tender: "cash", minor: 2500, digits: 2, currency: "ZAR", description: "", lines: [] };
 
 export const aSale = (changes) => ({
@@ -318,6 +321,7 @@ export async function aTill({
     country: "ZA",
     listCurrency: "ZAR",
   };
+  shop.features = features;
   shop.answers = {
     "merchant/pos/ID": {
       Pos: { ...TILL, MobileSettings: { Features: features, AllowLinkedCardsEffective: false }, CurrencyID: "ZAR" },

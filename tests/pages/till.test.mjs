@@ -327,11 +327,11 @@ test("A session that ended is told, and an answer to it that comes after the nex
 
 test("AuthAccount is asked once in ten minutes, however often somebody looks", async () => {
   const phone = await aPhone({ basket: false });
-  await phone.pass(601);
+  await phone.pass(599);
   const before = phone.service.asked.get(3);
   phone.delay = 500;
   for (const name of ["look", "look", "go offline", "go online", "sign in", "look"]) act(phone, name);
-  await phone.pass(20);
+  await phone.pass(70);
 
   assert.notEqual(phone.service.asked.get(3), before);
   assert.equal(phone.service.askedTooOften, 0);
@@ -340,9 +340,9 @@ test("AuthAccount is asked once in ten minutes, however often somebody looks", a
 
 test("The account is the agent's own, also after a sign-in without an answer, and while the one before is asked", async () => {
   const phone = await aPhone();
-  await phone.pass(601);
+  await phone.pass(597);
   phone.delay = 700;
-  act(phone, "look");
+  phone.life.till.readNews(true);
   act(phone, "another signs in");
   for (let round = 0; round < 12; round += 1) {
     await phone.pass(0.35);

@@ -8,6 +8,7 @@ export const af = {
   retry: "Probeer weer",
   cancel: "Kanselleer",
   done: "Klaar",
+  ambiguous: "Die teken voor die laaste drie syfers kan duisende of 'n breuk beteken. Tik 1500, of 1,5.",
   errors: {
     noAnswer: "Die diens het nie geantwoord nie. Kyk na die verbinding en probeer weer.",
     blocked:

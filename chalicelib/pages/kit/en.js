@@ -8,6 +8,7 @@ export const en = {
   retry: "Try again",
   cancel: "Cancel",
   done: "Done",
+  ambiguous: "The mark before the last three figures can mean thousands or a fraction. Type 1500, or 1.5.",
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
     blocked:

@@ -3,7 +3,7 @@
 import { ErrorCode } from "./error_codes.js";
 import { call, randomText } from "./api.js";
 import { Dialog } from "./dialogs.js";
-import { difference, format, isNegative, isZero, typedAmount } from "./money.js";
+import { difference, format, isNegative, isZero, typedAmount, wrongNumber } from "./money.js";
 import { Failure, Field, problemOf } from "./parts.js";
 import { texts } from "./language.js";
 import { html, useRef, useState } from "./view.js";
@@ -57,10 +57,10 @@ async function giveBack(id, attempt) {
 }
 
 // The problem of a typed amount, or undefined. The service decides; this only saves a request.
-function problemWith(amount, payment) {
+function problemWith(amount, payment, typed) {
   const { problems } = texts.return;
   const digits = payment.Format.CurrencyE;
-  if (amount === null) return texts.return.noAmount;
+  if (amount === null) return wrongNumber(typed, texts.return.noAmount, payment.CurrencyID, digits);
   if (isNegative(amount) || isZero(amount)) return problems.tooSmall;
   if (isNegative(difference(payment.AmountEff, amount)))
     return problems.tooMuch(format(payment.AmountEff, payment.CurrencyID));
@@ -79,13 +79,13 @@ export function ReturnDialog({ payment, onClose, onAnswered, onStale }) {
   const [isBusy, setBusy] = useState(false);
   const sending = useRef(false); // a second click may come before the button is disabled
   const form = useRef(null);
-  const amount = attempt?.amount ?? typedAmount(typed, currency);
-  const isAmount = amount !== null && problemWith(amount, payment) === undefined;
+  const amount = attempt?.amount ?? typedAmount(typed, currency, payment.Format.CurrencyE);
+  const isAmount = amount !== null && problemWith(amount, payment, typed) === undefined;
 
   const submit = async (event) => {
     event.preventDefault();
     if (sending.current) return;
-    const wrong = attempt ? undefined : problemWith(amount, payment);
+    const wrong = attempt ? undefined : problemWith(amount, payment, typed);
     setProblem(wrong);
     setError(null);
     if (wrong) {

@@ -1,5 +1,5 @@
 // Money is exact: an amount is the decimal text of the service's answer, and never a float.
-import { language } from "./language.js";
+import { language, texts } from "./language.js";
 
 const MAX_SHARE = 5;
 
@@ -67,8 +67,8 @@ export function formatShare(amount, whole) {
   return share < MAX_SHARE ? formatOf({ style: "percent" }).format(share) : "";
 }
 
+export const decimalMark = () => partOf(formatOf({ minimumFractionDigits: 1 }), 0, "decimal");
 const groupMark = () => partOf(formatOf({ useGrouping: "always" }), 1_000_000, "group");
-const GROUPED = /^-?\d{1,3}([.,])\d{3}(?:\1\d{3})*((?!\1)[.,]\d+)?$/;
 
 const withoutSign = (typed, currency) => {
   const sign = currency
@@ -77,15 +77,42 @@ const withoutSign = (typed, currency) => {
   return sign ? typed.replace(sign, "") : typed.replace(/\p{Sc}/u, "");
 };
 
-// A typed amount as a decimal: without the sign of a currency and marks between thousands, and with a comma as a point.
-// Null for other texts.
-export function typedAmount(typed, currency) {
-  let number = withoutSign(typed, currency).replace(/[\s']/g, "");
-  const [, mark, fraction] = GROUPED.exec(number) ?? [];
-  if (mark && (mark === groupMark() || fraction || number.split(mark).length > 2)) number = number.replaceAll(mark, "");
-  const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(number);
-  return found ? found[1] + (found[2] ? `.${found[2]}` : "") : null;
+// A number without sign and spaces, as {number}, a decimal text; {isAmbiguous} where a mark may stand before thousands or
+// before a fraction; else {}. The language decides what a mark means, and the decimals that the field takes.
+function readNumber(text, decimals) {
+  const marks = text.match(/[.,]/g) ?? [];
+  const [whole, ...others] = text.split(/[.,]/);
+  const isGrouped = (parts) => /^-?[1-9]\d{0,2}$/.test(whole) && parts.every((one) => one.length === 3);
+  if (!/^-?\d+([.,]\d+)*$/.test(text)) return {};
+  const [first, last] = [marks[0], marks.at(-1)];
+  if (marks.length === 1 && first === groupMark() && isGrouped(others))
+    return decimals > 2 ? { isAmbiguous: true } : { number: whole + others[0] };
+  if (marks.length > 1 && first === last) return isGrouped(others) ? { number: whole + others.join("") } : {};
+  const groups = others.slice(0, -1);
+  if (groups.length && !(isGrouped(groups) && marks.slice(0, -1).every((one) => one === first))) return {};
+  return { number: [whole + groups.join(""), ...others.slice(-1)].join(".") };
 }
+
+const bare = (typed, currency) => withoutSign(typed, currency).replace(/[\s']/g, "");
+
+// A typed amount as a decimal, or null: without the sign of its currency, spaces and marks between thousands. In all fields
+// a text means the same, or is refused.
+export const typedAmount = (typed, currency, decimals = 2) =>
+  readNumber(bare(typed, currency), decimals).number ?? null;
+
+// Why a text is no number: in the words of the page, or `usual`.
+export const wrongNumber = (typed, usual, currency, decimals = 2) =>
+  readNumber(bare(typed, currency), decimals).isAmbiguous ? texts.ambiguous : usual;
+
+const QUANTITY_DECIMALS = 3;
+const MAX_QUANTITY = /^\d{1,5}(\.\d{1,3})?$/;
+
+// A typed quantity or per cent as a decimal text above zero, or null.
+export function typedQuantity(typed) {
+  const number = typedAmount(typed, undefined, QUANTITY_DECIMALS);
+  return MAX_QUANTITY.test(number ?? "") && Number(number) > 0 ? number : null;
+}
+export const wrongQuantity = (typed, usual) => wrongNumber(typed, usual, undefined, QUANTITY_DECIMALS);
 
 // A search as the service takes it: an amount in the form in which the page shows it becomes a decimal without a sign.
 // Other texts stay, such as telephone numbers and references.

@@ -1,5 +1,5 @@
 // The items of a price list as CSV (RFC 4180). The written text is read again unchanged.
-import { isBarcode, longBarcode } from "../kit/barcodes.js";
+import { comparable, isBarcode } from "../kit/barcodes.js";
 import { FIELDS } from "./price_changes.js";
 
 export const MOST_BYTES = 256 * 1024;
@@ -127,6 +127,6 @@ export function read(text, { taxes, items, digits }) {
   const problems = found.flatMap((one) => one.problems);
   const lines = rest.map((one) => one.line);
   const all = found.map((one) => one.item ?? {});
-  problems.push(...twice(all, lines, "Code", (code) => code), ...twice(all, lines, "Barcode", longBarcode));
+  problems.push(...twice(all, lines, "Code", (code) => code), ...twice(all, lines, "Barcode", comparable));
   return { items: all, problems: problems.sort((one, other) => one.line - other.line) };
 }

@@ -60,7 +60,8 @@ export const digits = () => session().me.CurrencyDigits;
 function sent({ key, ...one }) {
   const entry = Object.fromEntries(Object.entries(one).map(([field, value]) => [field, value === "" ? null : value]));
   for (const field of ["Price", "Rate"])
-    if (entry[field] != null) entry[field] = typedAmount(String(entry[field]), merchant().CurrencyID);
+    if (entry[field] != null)
+      entry[field] = typedAmount(String(entry[field]), merchant().CurrencyID, field === "Price" ? digits() : undefined);
   return entry;
 }
 

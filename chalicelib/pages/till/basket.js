@@ -1,22 +1,15 @@
 // The basket of a sale: lines of goods, discounts and a typed amount, in whole minor units. Pure functions: no browser, no
 // words. A line is {code, title, price, quantity, unit, taxes, off}: `price` of one in minor units, `quantity` a decimal
 // text. A discount is {percent}, a decimal text, or {minor}; null for none.
-import { longBarcode } from "../kit/barcodes.js";
+import { comparable, meanings } from "../kit/barcodes.js";
 import { COINS, EURO_COIN, ROUNDING_EURO } from "./coins.js";
 
 export const MAX_LINES = 100; // of a request, with its discounts
 export const MAX_SUM = 99_999_999_999; // of one sale, in minor units
 const MAX_TITLE = 128;
-const MAX_QUANTITY = /^\d{1,5}([.,]\d{1,3})?$/;
 
 export const EMPTY = { lines: [], off: null, figures: "" };
 export const isEmpty = ({ lines, figures }) => !lines.length && !Number(figures);
-
-// A typed quantity or per cent as a decimal text above zero, or null.
-export function quantityOf(typed) {
-  const text = typed.trim().replace(",", ".");
-  return MAX_QUANTITY.test(text) && Number(text) > 0 ? text : null;
-}
 
 function exact(text) {
   const [whole, fraction = ""] = text.split(".");
@@ -118,13 +111,13 @@ export function withItem(basket, line) {
   return withMore(basket, place, line.quantity);
 }
 
-// The basket with a line that has so much more; a line that would have nothing left is taken away.
+// The basket with a line that has so much more. Of a piece that would have nothing left the line goes, of a weight it stays.
 export function withMore(basket, place, more) {
   const line = basket.lines[place];
   const [a, b] = [exact(line.quantity), exact(more.replace("-", ""))];
   const one = a.one > b.one ? a.one : b.one;
   const units = a.units * (one / a.one) + (more.startsWith("-") ? -1n : 1n) * b.units * (one / b.one);
-  if (units <= 0n) return without(basket, place);
+  if (units <= 0n) return line.unit || a.one > 1n ? basket : without(basket, place);
   const fraction =
     one > 1n
       ? String(units % one)
@@ -160,10 +153,12 @@ export function matching(items, typed) {
   });
 }
 
-// The item with this barcode or code, or undefined.
-export const scanned = (items, text) =>
-  items.find((item) => item.Barcode && longBarcode(item.Barcode) === longBarcode(text)) ??
-  items.find((item) => item.Code === text);
+// The item whose barcode or code equals a scanned or typed text, or undefined.
+export function scanned(items, text) {
+  const meant = meanings(text);
+  const byField = (field) => items.find((item) => item[field] && meant.includes(comparable(item[field])));
+  return byField("Barcode") ?? byField("Code");
+}
 
 // [group, its items], in the order of the list; items without a group are the first.
 export function byGroup(items) {

@@ -1,12 +1,12 @@
 // The bill: the lines of the basket, discounts, the amount to pay, and the tenders.
 import { Dialog } from "../kit/dialogs.js";
-import { format, typedAmount } from "../kit/money.js";
+import { decimalMark, format, typedAmount, typedQuantity, wrongNumber, wrongQuantity } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { go } from "../kit/route.js";
-import { html, useRef, useState } from "../kit/view.js";
-import { fullOf, goodsOf, isEmpty, quantityOf, soldLines, sumOf } from "./basket.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
+import { fullOf, goodsOf, isEmpty, soldLines, sumOf } from "./basket.js";
 import { decimal, maySellOffline, minorOf } from "./rules.js";
-import { WORDS, change, discount, more, remove } from "./sale.js";
+import { WORDS, change, discount, more, remove, setQuantity, undo } from "./sale.js";
 import { texts } from "./texts.js";
 import { tenders, till } from "./till.js";
 
@@ -20,10 +20,12 @@ function Discount({ place, title, off, most, currency, digits, onClose }) {
   const submit = (event) => {
     event.preventDefault();
     const text = form.current.elements.off.value.trim();
-    const percent = text.endsWith("%") ? quantityOf(text.slice(0, -1)) : null;
-    const minor = text.endsWith("%") ? null : minorOf(typedAmount(text, currency) ?? "", digits);
+    const isShare = text.endsWith("%");
+    const percent = isShare ? typedQuantity(text.slice(0, -1)) : null;
+    const minor = isShare ? null : minorOf(typedAmount(text, currency, digits) ?? "", digits);
     const isRight = (percent && Number(percent) <= 100) || (minor && minor <= most);
-    if (text && !isRight) return setProblem(texts.noDiscount);
+    if (text && !isRight)
+      return setProblem(isShare ? texts.noDiscount : wrongNumber(text, texts.noDiscount, currency, digits));
     discount(place, text ? (percent ? { percent } : { minor }) : null);
     return onClose();
   };
@@ -34,30 +36,70 @@ function Discount({ place, title, off, most, currency, digits, onClose }) {
   </form><//>`;
 }
 
-function Line({ line, place, currency, digits, onDiscount }) {
+const PAD = ["1", "2", "3", "4", "5", "6", "7", "8", "9", null, "0", "⌫"]; // null: the mark before decimals
+
+// A line that was tapped: its quantity, by a number pad or a keyboard, and the way to its discount.
+function Quantity({ place, line, onDiscount, onClose }) {
+  const [typed, type] = useState("");
+  const [problem, setProblem] = useState(undefined);
+  const submit = (event) => {
+    event.preventDefault();
+    const quantity = typedQuantity(typed || line.quantity);
+    if (!quantity) return setProblem(wrongQuantity(typed, texts.noQuantity));
+    return setQuantity(place, quantity) ? onClose() : setProblem(texts.tooMuch);
+  };
+  const press = (key) => type(key === "⌫" ? typed.slice(0, -1) : typed + key);
+  return html`<${Dialog} title=${line.title} onClose=${onClose}><form onSubmit=${submit} novalidate>
+    <${Field} id="quantity" label=${line.unit ? texts.quantity(line.unit) : texts.pieces} inputmode="none" autocomplete="off" autofocus placeholder=${line.quantity}
+      value=${typed} onInput=${(event) => type(event.target.value)} problem=${problem} />
+    <div class="keys" role="group" aria-label=${texts.pad}>
+      ${PAD.map((key) => key ?? decimalMark()).map((key) => html`<button type="button" key=${key} aria-label=${key === "⌫" ? texts.delete : undefined} onClick=${() => press(key)}>${key}</button>`)}
+    </div>
+    <div class="actions"><button class="main">${texts.done}</button>
+      ${mayDiscount() && html`<button type="button" onClick=${onDiscount}>${texts.discount}</button>`}
+      <button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+  </form><//>`;
+}
+
+// A line keeps its price, and says that the list has another one by now.
+function Line({ line, place, price, currency, digits, onTap }) {
   const sold = soldLines({ lines: [line], off: null, figures: "" }, WORDS);
   const money = (minor) => html`<${Money} amount=${decimal(minor, digits)} currency=${currency} />`;
   const button = (name, sign, act) =>
     html`<button type="button" aria-label=${name} title=${name} onClick=${act}>${sign}</button>`;
-  return html`<li data-testid="line" data-code=${line.code} data-quantity=${line.quantity}>
+  const tapped = ({ target }) => target.closest("button") ?? onTap();
+  return html`<li data-testid="line" data-code=${line.code} data-quantity=${line.quantity} onClick=${tapped}>
     <p class="line"><span class="name">${line.title}</span> ${money(sold[0].minor)}</p>
     ${sold[1] && html`<p class="line dim"><span class="name">${sold[1].title}</span> ${money(sold[1].minor)}</p>`}
-    <p class="line"><small class="name">${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</small>
+    ${price !== undefined && price !== line.price && html`<p class="warn">${texts.newPrice(format(decimal(price, digits), currency))}</p>`}
+    <p class="line"><button type="button" class="quiet name" onClick=${onTap}>${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</button>
       ${button(texts.oneLess, "−", () => more(place, "-1"))}${button(texts.oneMore, "+", () => more(place, "1"))}
-      ${mayDiscount() && button(texts.discount, "%", onDiscount)}${button(texts.remove, "✕", () => remove(place))}</p>
+      ${button(texts.remove, "✕", () => remove(place))}</p>
   </li>`;
 }
 
 // The lines. Those of a basket that is being paid stand still.
-export function Lines({ sale, currency, digits }) {
-  const [asked, setAsked] = useState(null); // the discount: {place, title, off, most}
+export function Lines({ sale, items, currency, digits }) {
+  const prices = new Map(
+    items.filter((one) => one.Price !== null).map((one) => [one.Code, minorOf(String(one.Price), digits)]),
+  );
+  const [asked, setAsked] = useState(null); // the discount {place, title, off, most}, or the quantity {place, line}
+  const list = useRef(null);
+  const before = useRef([]);
+  useLayoutEffect(() => {
+    const place = sale.lines.findIndex((line, number) => line !== before.current[number]);
+    before.current = sale.lines;
+    const [line, box] = [list.current.children[place], list.current.closest(".bill")];
+    if (line && box) box.scrollTop = line.offsetTop + line.offsetHeight - box.clientHeight; // where it scrolls: at a desk
+  }, [sale.lines]);
+  const askDiscount = ({ place, line }) => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) });
   return html`<section class="lines" aria-label=${texts.basket}>
-    <ul>${sale.lines.map(
+    <ul ref=${list}>${sale.lines.map(
       (
         line,
         place,
-      ) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} currency=${currency} digits=${digits}
-      onDiscount=${() => setAsked({ place, title: line.title, off: line.off, most: fullOf(line) })} />`,
+      ) => html`<${Line} key=${`${line.code} ${line.price}`} line=${line} place=${place} price=${prices.get(line.code)} currency=${currency} digits=${digits}
+      onTap=${() => setAsked({ place, line })} />`,
     )}
       ${Number(sale.figures) > 0 && html`<li><p class="line"><span class="name">${texts.amount}</span> <${Money} amount=${decimal(Number(sale.figures), digits)} currency=${currency} /></p></li>`}
       ${
@@ -66,7 +108,7 @@ export function Lines({ sale, currency, digits }) {
         <${Money} amount=${decimal(sumOf(sale) - sumOf({ ...sale, off: null }), digits)} currency=${currency} /></p></li>`
       }</ul>
     ${mayDiscount() && html`<button type="button" class="quiet" onClick=${() => setAsked({ place: null, title: texts.discountOnAll, off: sale.off, most: goodsOf(sale) })}>${texts.discountOnAll}</button>`}
-    ${asked && html`<${Discount} ...${asked} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}
+    ${asked && html`<${asked.line ? Quantity : Discount} ...${asked} onDiscount=${() => askDiscount(asked)} currency=${currency} digits=${digits} onClose=${() => setAsked(null)} />`}
   </section>`;
 }
 
@@ -87,6 +129,7 @@ export function Tenders({ state, sale, currency, digits, isShown }) {
   const offered = tenders();
   const due = decimal(sumOf(sale), digits);
   return html`<div class="pay">
+    ${sale.undone && html`<p class="note line" role="status"><span class="name">${texts.undone}</span> <button type="button" onClick=${undo}>${texts.undo}</button></p>`}
     ${
       isShown &&
       html`<p class="line due" aria-live="polite">${
@@ -96,7 +139,7 @@ export function Tenders({ state, sale, currency, digits, isShown }) {
       }</p>`
     }
     <div class="tenders" role="group" aria-label=${texts.paidBy}>
-      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} onClick=${() => payBy(name)}>${texts.kinds[name]}</button>`)}
+      ${offered.map((name, number) => html`<button type="button" key=${name} class=${!number && isAble(name, state) ? "wide main" : number ? "" : "wide"} disabled=${sumOf(sale) <= 0} aria-keyshortcuts=${`Alt+${number + 1}`} onClick=${() => payBy(name)}>${texts.kinds[name]}<kbd aria-hidden="true">Alt+${number + 1}</kbd></button>`)}
       ${state.features && !offered.length && html`<p class="note warn">${texts.noTender}</p>`}
     </div>
     ${!state.isOnline && state.features && !state.features.Offline && html`<p class="note warn">${texts.onlyOnline}</p>`}

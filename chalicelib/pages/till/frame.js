@@ -5,14 +5,17 @@ import { expired } from "../kit/api.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
+import { currencyOf } from "./account.js";
+import { isEmpty } from "./basket.js";
 import { Means, decimal, roomOf } from "./rules.js";
 import { amountOf } from "./receipt.js";
 import { MyDay } from "./my_day.js";
 import { Sales, exportSales } from "./sales.js";
 import { limitOf } from "./result.js";
+import { sale } from "./sale.js";
 import { Sell } from "./sell.js";
 import { texts } from "./texts.js";
-import { clear, currencyOf, forgetLost, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
+import { clear, forgetLost, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
@@ -135,7 +138,7 @@ function SignOut({ state }) {
     });
   const isHeld = left > 0 || queue.isSelling;
   return html`<button type="button" class="quiet" onClick=${() => go(isHeld ? "refused" : "ask")}>${texts.signOut}</button>
-    ${step === "ask" && html`<${Act} title=${texts.signOut} words=${texts.signOutAsks} run=${leave} onClose=${close} />`}
+    ${step === "ask" && html`<${Act} title=${texts.signOut} words=${`${isEmpty(sale()) ? "" : texts.signOutLoses} ${texts.signOutAsks}`} run=${leave} onClose=${close} />`}
     ${
       step === "refused" &&
       isHeld &&

@@ -4,15 +4,16 @@ import { formatDay, formatMoment, inZone, shownDay } from "../kit/dates.js";
 import { useAct } from "../kit/dialogs.js";
 import { Drawer } from "../kit/drawer.js";
 import { useLoaded, useRead } from "../kit/load.js";
-import { format, formatCount, sum, typedAmount } from "../kit/money.js";
+import { format, formatCount, sum, typedAmount, wrongNumber } from "../kit/money.js";
 import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
+import { currencyOf } from "./account.js";
 import { serviceNow } from "./clock.js";
 import { amountOf } from "./receipt.js";
 import { DayField, tenderName, todayOf } from "./sales.js";
 import { texts } from "./texts.js";
-import { leftSales } from "./till.js";
+import { leftSales, till } from "./till.js";
 
 const CASH = 10; // an InputType
 
@@ -66,8 +67,9 @@ function DrawerForm({ title, label, acts, currency, onActed }) {
   const [wrong, setWrong] = useState();
   const { act, isBusy, error } = useAct(async () => {
     const [typed, note] = [name, "Note"].map((one) => form.current.elements[one].value.trim());
-    const amount = typed ? typedAmount(typed, currency) : null;
-    setWrong(amount === null ? texts.noAmount : undefined);
+    const { digits } = currencyOf(till());
+    const amount = typed ? typedAmount(typed, currency, digits) : null;
+    setWrong(amount === null ? wrongNumber(typed, texts.noAmount, currency, digits) : undefined);
     if (amount === null) return form.current.elements[name].focus();
     const body = { Action: action.current, [name]: amount, ...(note && { Note: note }) };
     const content = JSON.stringify(body);

@@ -1,6 +1,6 @@
 // The payment: the amount to pay by the chosen tender, and the fields of the tender.
 import { useRead } from "../kit/load.js";
-import { difference, format, isNegative, typedAmount } from "../kit/money.js";
+import { difference, format, isNegative, typedAmount, wrongNumber } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -41,7 +41,7 @@ function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote
 
 // The amount that the customer hands over, or null for a text that is none.
 function receivedOf(sale, due, currency, digits) {
-  const text = sale.received.trim() ? typedAmount(sale.received, currency) : decimal(due, digits);
+  const text = sale.received.trim() ? typedAmount(sale.received, currency, digits) : decimal(due, digits);
   return text === null || isNegative(text) || minorOf(text, digits) === null ? null : text;
 }
 
@@ -82,7 +82,9 @@ export function Payment({ state, sale, tender, currency, digits }) {
       received:
         isCash &&
         receivedMinor === undefined &&
-        (received === null ? texts.noAmount : !isEnough && texts.tooLittle(format(amount, currency))),
+        (received === null
+          ? wrongNumber(sale.received, texts.noAmount, currency, digits)
+          : !isEnough && texts.tooLittle(format(amount, currency))),
       receipt: receipt === undefined && texts.noAddress,
       card: tender === "linkedCard" && !sale.card && texts.chooseCard,
     };

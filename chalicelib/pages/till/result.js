@@ -77,7 +77,7 @@ export function Result({ result, state }) {
     <div class="actions">
       ${result.refused?.means === Means.NO_RECEIPT && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
       ${isNothing && html`<button type="button" onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}
-      <button type="button" ref=${button} class="main" onClick=${nextSale}>${texts.newSale}</button>
+      <button type="button" ref=${button} class="main" onClick=${() => nextSale(isNothing)}>${texts.newSale}</button>
     </div>
     ${!isNothing && html`<${ReceiptOf} sale=${stored} />`}
   </section>`;

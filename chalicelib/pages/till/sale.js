@@ -8,14 +8,28 @@ import { Refused } from "./queue.js";
 import { MAX_FIGURES, State, requestOf } from "./rules.js";
 import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
-import { ask, change as changeSale, keepBasket, listeners, mayAct, queue, saleOf, till, typedTaxes } from "./till.js";
+import {
+  ask,
+  change as changeSale,
+  keepBasket,
+  listeners,
+  mayAct,
+  queue,
+  readNews,
+  saleOf,
+  till,
+  typedTaxes,
+} from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
+const MAX_TIMES = 5; // figures of a quantity
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
 
 const NEW = {
   agent: null,
   ...EMPTY,
+  times: "", // figures typed at the items: so many of the next one
+  undone: null, // the basket before something was taken out
   description: "",
   receiptTo: "",
   received: "",
@@ -44,14 +58,25 @@ function set(changes) {
   if (!isBusy) keepBasket(kept);
 }
 
-// Change the basket or the payment. After a result the next sale begins.
+export const mayChange = () => !isBusy && mayAct();
+
+// Change the basket or the payment. After a result the next sale begins. Return whether it was done.
 export function change(changes) {
-  if (isBusy || !mayAct()) return;
+  if (!mayChange()) return false;
   if (made.result) made = { ...NEW, agent: made.agent };
   set(changes);
+  return true;
 }
 
-export const nextSale = () => change({});
+// Begin the next sale. A basket that nobody paid can come back.
+export const nextSale = (isUnpaid) => change({ undone: isUnpaid ? unpaid() : null });
+
+// Take back what was typed since `before`.
+export function putBack(before) {
+  if (isBusy || made === before) return;
+  made = before;
+  set({});
+}
 
 export function useSale() {
   const [shown, setShown] = useState(made);
@@ -105,21 +130,31 @@ const current = () => (made.result ? NEW : made);
 export function press(key) {
   const { figures } = current();
   const next = (key === "Delete" ? figures.slice(0, -1) : figures + key).replace(/^0+/, "");
-  if (next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
+  if (next !== figures && next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
+}
+
+// Type the quantity of the next item.
+export function pressTimes(key) {
+  const { times } = current();
+  const next = (key === "Delete" ? times.slice(0, -1) : times + key).replace(/^0+/, "");
+  if (next !== times && next.length <= MAX_TIMES) change({ times: next });
 }
 
 // Change the basket, unless it would be more than the service takes. Return whether it was done.
-function changeBasket({ lines, off, figures }) {
-  const isPossible = fits({ lines, off, figures }, typedTaxes());
-  if (isPossible) change({ lines, off, figures });
-  return isPossible;
+function changeBasket({ lines, off, figures }, undone = null) {
+  return fits({ lines, off, figures }, typedTaxes()) && change({ lines, off, figures, times: "", undone });
 }
 
 export const add = (line) => changeBasket(withItem(current(), line));
-export const more = (place, quantity) => changeBasket(withMore(current(), place, quantity));
-export const remove = (place) => changeBasket(without(current(), place));
+export const more = (place, quantity) => changeLines(withMore(current(), place, quantity));
+export const remove = (place) => changeLines(without(current(), place));
+export const setQuantity = (place, quantity) => changeBasket(withLine(current(), place, { quantity }));
 export const discount = (place, off) =>
   changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
+
+// What is taken out can come back until the next change.
+const changeLines = (basket) => changeBasket(basket, basket.lines.length < made.lines.length ? basketOf(made) : null);
+export const undo = () => made.undone && change({ ...made.undone, undone: null });
 
 // The words of sold lines.
 export const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
@@ -140,6 +175,7 @@ export async function take(paid) {
   isBusy = false;
   if (result.refused) set({ result });
   else set({ ...NEW, agent: made.agent, id: result.id, result });
+  readNews(true);
 }
 
 // Take the payment. Return {id, sale}, or {refused, draft} when no money may be taken.
@@ -153,11 +189,13 @@ async function taken(draft) {
   }
 }
 
-// Pay the basket of a sale that took nothing another way.
-export function payAnotherWay() {
+// The basket of a sale that took nothing.
+function unpaid() {
   const { basket, sale: sold } = made.result ?? {};
-  if (basket) change(isEmpty(basket) ? sold.draft.basket : basket);
+  return basket && isEmpty(basket) ? (sold?.draft.basket ?? null) : (basket ?? null);
 }
+
+export const payAnotherWay = () => unpaid() && change(unpaid());
 
 // Send the signature of a payment that owes it: the same request again, with the picture.
 export async function sign(sold, picture) {

@@ -10,12 +10,13 @@ import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/p
 import { address, parse } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
+import { currencyOf } from "./account.js";
 import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
 import { isWaiting } from "./store.js";
 import { texts } from "./texts.js";
 import { serviceNow } from "./clock.js";
-import { ask, change, currencyOf, leftSales, queue, saleOf, sales } from "./till.js";
+import { ask, change, leftSales, queue, saleOf, sales } from "./till.js";
 
 const PAGE = 100; // of the service's list
 const SEARCHED_DAYS = 31;

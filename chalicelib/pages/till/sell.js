@@ -2,49 +2,61 @@
 import { Money } from "../kit/parts.js";
 import { address, goBack, parse } from "../kit/route.js";
 import { html, useLayoutEffect } from "../kit/view.js";
+import { currencyOf } from "./account.js";
 import { isEmpty, sumOf } from "./basket.js";
 import { Description, Lines, Tenders, payBy } from "./bill.js";
-import { Asked, Items, hold, itemsOf, listen } from "./items.js";
+import { Asked, Items, itemsOf, scan } from "./items.js";
+import { hear, insert } from "./keys.js";
 import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
-import { press, sale, useSale } from "./sale.js";
+import { hush } from "./said.js";
+import { change, press, pressTimes, putBack, sale, useSale } from "./sale.js";
 import { texts } from "./texts.js";
-import { currencyOf, tenders, till } from "./till.js";
+import { tenders, till } from "./till.js";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 
 const FRESH_MS = 700;
 let entry = null; // "items" or "amount", which somebody chose
 
-// The keyboard: the keys of the pad, a search, a scanner, Enter and Escape.
-addEventListener(
-  "keydown",
-  (event) => {
-    const isSelling = Boolean(document.querySelector(".counter"));
-    if (event.ctrlKey || event.metaKey || event.altKey || !(isSelling || document.querySelector(".sales, .day")))
-      return;
-    const { figures, result } = sale();
-    const scan = isSelling && listen(event, result ? "" : figures);
-    const isHeld = event.key === "Enter" && (event.repeat || isFresh(result));
-    if (scan || isHeld) event.preventDefault();
-    if (scan) scan();
-    else if (isHeld || document.querySelector("dialog")) return;
-    else if (event.key === "Escape") leave(event);
-    else if (!isInField(event) && isSelling) typed(event);
+hear({
+  isOn: () => Boolean(till().session),
+  scan,
+  type: (text) => (isFree() ? typed(text) : undefined),
+  press(event) {
+    const { key, repeat, altKey } = event;
+    if (key === "Enter" && (repeat || isFresh(sale().result))) event.preventDefault();
+    else if (event.ctrlKey || event.metaKey || document.querySelector("dialog")) return;
+    else if (altKey) payByKey(event);
+    else if (key === "Escape") leave(event);
+    else if (key === "Enter" && isSelling()) enter(event);
+    else if (key === "Backspace" && isSelling() && !isInField(event)) (isPad() ? press : pressTimes)("Delete");
   },
-  { capture: true },
-);
+  begin: hush,
+});
+
+const isSelling = () => Boolean(document.querySelector(".counter"));
+const isFree = () => isSelling() && !document.querySelector("dialog");
 
 // The result has just come: a second Enter would hide the change.
 const isFresh = (result) =>
   Boolean(result) && (result.state === "busy" || performance.now() - result.shownAt < FRESH_MS);
 
-// A double tap on a note or button that took the payment is no key of the next sale.
+// The second tap of a double tap whose first one ended its view, such as Take payment or Add, is for nothing beneath.
+const DOUBLE = { milliseconds: 350, pixels: 20 }; // of a touch, where not every browser counts taps
+let [tap, isTouch] = [{ at: -Infinity }, false];
+addEventListener("pointerdown", ({ pointerType }) => (isTouch = pointerType === "touch"), { capture: true });
 addEventListener(
   "click",
   (event) => {
-    if (event.detail > 1 && sale().result && event.target.closest?.(".entry")) event.stopPropagation();
+    const { detail, clientX: x, clientY: y, timeStamp: at, target } = event;
+    if (!detail) return; // a key, or the page
+    const isNear = Math.hypot(x - tap.x, y - tap.y) < DOUBLE.pixels && at - tap.at < DOUBLE.milliseconds;
+    if ((detail > 1 || (isTouch && isNear)) && tap.button && !tap.button.isConnected) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    } else tap = { button: target.closest?.("button, a, label"), x, y, at };
   },
   { capture: true },
 );
@@ -53,25 +65,62 @@ const isInField = ({ target }) => Boolean(target.closest?.("input, textarea, sel
 
 // Escape is Back, and empties a search first.
 function leave({ target }) {
+  if (sale().times) return change({ times: "" });
   const isSearch = target.type === "search" && target.value;
   if (!isSearch && till().session && (document.querySelector(".payment") || !document.querySelector(".counter")))
     goBack("sell");
+  return undefined;
 }
 
-function typed(event) {
-  const key = event.key === "Backspace" ? "Delete" : event.key;
-  const pad = document.querySelector(".keys");
-  const search = document.getElementById("search");
-  if (pad && KEYS.includes(key)) press(key);
-  else if (search && key.length === 1 && key !== " ")
-    search.focus(); // the key goes there
-  else if (key === "Enter" && !event.target.closest?.("button, a")) payByFirst();
+// Characters outside of fields: figures are an amount at the pad, a quantity at the items and money at the payment; others a
+// search. Return how they are taken back.
+function typed(text) {
+  const [search, received] = ["search", "received"].map((id) => document.getElementById(id));
+  const field = search && /^\d+$/.test(text) ? null : (search ?? received);
+  const before = sale();
+  if (field) {
+    field.focus();
+    return insert(field, text);
+  }
+  if (search || isPad()) for (const key of text) if (KEYS.includes(key)) (search ? pressTimes : press)(key);
+  return () => putBack(before);
 }
 
-function payByFirst() {
-  const [first] = tenders();
-  if (first && !sale().result && sumOf(sale()) > 0 && !document.querySelector(".payment")) payBy(first);
+const isPad = () => Boolean(document.querySelector(".pad"));
+
+// Enter goes on: from the items to the payment, and there it takes the payment. A button, a link and a search hear it themselves.
+function enter(event) {
+  const { target } = event;
+  const form = document.querySelector(".payment");
+  if (target.closest?.("button, a") || form?.contains(target) || (target.type === "search" && target.value)) return;
+  event.preventDefault();
+  if (form) form.requestSubmit();
+  else if (!sale().times) pay(tenders()[0]);
 }
+
+function pay(tender) {
+  if (!tender || sale().result || sumOf(sale()) <= 0) return;
+  if (document.querySelector(".payment")) location.replace(address("pay", {}, tender));
+  else payBy(tender);
+}
+
+// Alt and a figure choose a tender. Some scanners write by Alt and the number pad.
+function payByKey(event) {
+  const [, place] = /^Digit([1-9])$/.exec(event.code) ?? [];
+  if (!place || !isSelling()) return;
+  event.preventDefault();
+  pay(tenders()[place - 1]);
+}
+
+// A tap leaves the focus where the next key belongs.
+addEventListener(
+  "mousedown",
+  (event) => {
+    const button = event.target.closest?.(".counter :is(button, a), header a");
+    if (button && !button.closest("dialog")) event.preventDefault();
+  },
+  { capture: true },
+);
 
 function Pad({ sale: shown, currency, digits, isSum }) {
   const amount = html`<${Money} amount=${decimal(Number(shown.figures || "0"), digits)} currency=${currency} testid="amount" />`;
@@ -79,7 +128,7 @@ function Pad({ sale: shown, currency, digits, isSum }) {
     isSum && !isEmpty(shown) ? { "data-testid": "due", "data-amount": decimal(Number(shown.figures), digits) } : {};
   return html`<section class="pad" aria-label=${texts.amount}>
     ${!shown.result && html`<h1 class="sum" aria-live="polite" ...${due}>${amount}</h1>`}
-    <div class="keys" role="group" aria-label=${texts.pad} onMouseDown=${hold}>
+    <div class="keys" role="group" aria-label=${texts.pad}>
       ${KEYS.map((key) => html`<button type="button" key=${key} aria-label=${key === "Delete" ? texts.delete : undefined} onClick=${() => press(key)}>${key === "Delete" ? "⌫" : key}</button>`)}
     </div>
   </section>`;
@@ -95,11 +144,11 @@ function Entry({ view, ...props }) {
   </div>`;
 }
 
-const Bill = (props) => html`<div class="bill">
+const Bill = (props) => html`<div class="side"><div class="bill">
     ${props.sale.lines.length > 0 && html`<${Lines} ...${props} />`}
     <${Description} sale=${props.sale} />
   </div>
-  <${Tenders} ...${props} isShown=${!props.isSum} />`;
+  <${Tenders} ...${props} isShown=${!props.isSum} /></div>`;
 
 const hasBasket = (one) => !one.result && !isEmpty(one);
 const mayPay = (basket, { view, id }) => view === "pay" && hasBasket(basket) && tenders().includes(id);
@@ -127,7 +176,7 @@ export function Sell({ state, route }) {
   const props = { state, sale: shown, currency, digits, view, items, isSum: view === "amount" && !shown.lines.length };
   const isBusy = shown.result?.state === "busy";
   return html`<div class=${`counter${isPaying ? " paying" : ""}`}>
-    ${isPaying && html`<${Payment} ...${props} tender=${route.id} />`}
+    ${isPaying && html`<${Payment} key=${route.id} ...${props} tender=${route.id} />`}
     ${isBusy && html`<${Busy} result=${shown.result} currency=${currency} digits=${digits} />`}
     ${shown.result && !isBusy && html`<${Result} key=${shown.result.shownAt} result=${shown.result} state=${state} />`}
     ${isPaying && shown.lines.length > 0 && html`<${Lines} ...${props} />`}

@@ -1,8 +1,10 @@
 // The till of this device: the signed-in agent, the connection and the queue. Views show its state.
 import { exchange, expired } from "../kit/api.js";
 import { dayInZone } from "../kit/dates.js";
-import { begin, end } from "../kit/session.js";
+import { parse } from "../kit/route.js";
+import { begin, change as changeSession, end } from "../kit/session.js";
 import { useLayoutEffect, useState } from "../kit/view.js";
+import { isRecent, readAccount } from "./account.js";
 import { isClockKnown, noteDate, offset, serviceNow, setOffset } from "./clock.js";
 import { Means, State, allowed, meaning } from "./rules.js";
 import { Queue } from "./queue.js";
@@ -10,7 +12,7 @@ import { Store, isWaiting } from "./store.js";
 
 const PREFIX_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"; // 32, so that a byte chooses one evenly
 const PREFIX_LENGTH = 5;
-const ACCOUNT_MS = 600_000; // AuthAccount answers once in an interval, of ten minutes unless the stage sets another
+const NEWS_MS = 60_000; // between two looks for other prices, features and rights
 const PROBE_MS = { online: 30_000, offline: 5_000 };
 const TICK_MS = 2_000;
 const SHOWN_MS = 200; // between two counts of the queue
@@ -190,10 +192,16 @@ let [lastAsked, answeredAt, probing] = [0, -Infinity, null];
 function look() {
   probe();
   queue.hurry();
-  if (state.session && !isRecent(state.refreshedAt)) refresh();
+  readNews(!state.refreshedAt || !isRecent(newsAt, NEWS_MS));
 }
 
-const isRecent = (instant) => Math.abs(Date.now() - instant) < ACCOUNT_MS;
+let newsAt = -Infinity;
+
+// Read what may have changed, once a minute, and after each sale (`isDue`). While something is being paid, nothing changes.
+export function readNews(isDue = !isRecent(newsAt, NEWS_MS)) {
+  const isPaying = queue.isSelling || parse(location.hash).view === "pay";
+  if (isDue && state.isOnline && state.session && !isPaying) refresh();
+}
 
 function probe() {
   if (probing) return;
@@ -204,69 +212,50 @@ function probe() {
 
 function tick() {
   if (state.waiting) queue.drain();
+  const day = state.session && dayInZone(state.session.gmt, serviceNow());
+  if (day !== state.day) set({ day }); // views go on with the next one
   if (!isCounted || state.queued.length) countSoon(); // something may wait, or be gone with the browser's data
   const wait = state.isOnline ? PROBE_MS.online : PROBE_MS.offline;
-  if (document.visibilityState === "visible" && performance.now() - lastAsked >= wait) probe();
+  if (document.visibilityState !== "visible") return;
+  if (performance.now() - lastAsked >= wait) probe();
+  readNews();
 }
-
-// The currency that payment/submit takes, with its decimals: both are the service's, never the browser's.
-export const currencyOf = ({ currency, digits, session: { me } }) =>
-  digits === undefined ? { currency: me.CurrencyID, digits: me.CurrencyDigits } : { currency, digits };
 
 let refreshing = {};
 
-// Request the account of the agent, once at a time.
+// Read the account of the agent, once at a time. After another sign-in the one before asks no more.
 function refresh() {
   const { session } = state;
-  const ended = () => {
-    if (refreshing.session === session) refreshing = {};
-  };
-  if (refreshing.session !== session) refreshing = { session, read: readAccount(session).finally(ended) };
-  return refreshing.read;
+  if (refreshing.token === session.token) return refreshing.read;
+  const mine = { token: session.token };
+  refreshing = mine;
+  const isLatest = () => refreshing === mine;
+  mine.read = refreshOf(session, isLatest).finally(() => {
+    if (isLatest()) refreshing = {};
+  });
+  return mine.read;
 }
 
-// Request the agent's currency, features and payment options. AuthAccount is asked at most once in ACCOUNT_MS; without it the features decide.
-async function readAccount(session) {
-  const { agent } = session;
-  const told = await ask("GET", "user/me", undefined, session);
-  const known = told && (await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`, undefined, session));
-  if (!known) return;
-  const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings;
-  const { CountryID: country, CurrencyID: listCurrency } = known.Pos; // and nothing else of the agent
-  await readPrices(told.Data.ClientID, session);
-  const { options, askedAt } = state;
-  const { CurrencyID: currency, CurrencyDigits: digits } = told.Data;
-  const account = {
-    agent,
-    features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective },
-    options,
-    askedAt,
-    currency,
-    digits,
-    country,
-    listCurrency,
+async function refreshOf(session, isLatest) {
+  newsAt = Date.now();
+  const asking = (method, path) => (isLatest() ? call(method, path, undefined, session) : {});
+  const found = await readAccount(asking, session.agent, till);
+  if (!found || changing || state.session?.agent !== session.agent) return; // a session that is being stored is newer
+  const { me, account, prices, refreshedAt } = found;
+  const { Today, ExpiresAt, ...lasting } = me;
+  const facts = {
+    ...(isOther(account, state) && { account }),
+    ...(isOther(lasting, state.session.me) && { session: { ...state.session, me, gmt: me.GMT } }),
+    ...(prices && { prices }),
   };
-  if (!isRecent(askedAt)) {
-    const { status, body } = await call("GET", "payment/AuthAccount", undefined, session);
-    if (status === 200 && body)
-      Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
-    if (status === 429) Object.assign(account, { options: undefined, askedAt: Date.now() });
-  }
-  if (state.session?.agent !== agent) return;
-  set({ ...account, refreshedAt: Date.now() });
-  await store.remember({ account }).catch(broke);
+  const { account: _, ...shown } = facts;
+  set({ ...account, ...shown, refreshedAt });
+  if (facts.session) changeSession({ me });
+  if (Object.keys(facts).length) await store.remember(facts).catch(broke);
 }
 
-// The items of the merchant's price list, which the device keeps for times without connection, and the tax of typed amounts.
-async function readPrices(merchant, session) {
-  const isKnown = state.prices?.merchant === merchant && state.prices.typedTax !== undefined;
-  const known = isKnown ? `?Version=${state.prices.version}` : "";
-  const list = (await ask("GET", `merchant/${merchant}/pricelist${known}`, undefined, session))?.PriceList;
-  if (!list) return; // no news
-  const prices = { merchant, version: list.Version, items: list.Items, typedTax: list.TypedTaxCode ?? null };
-  set({ prices });
-  await store.remember({ prices }).catch(broke);
-}
+const isOther = (found, known) =>
+  Object.entries(found).some(([name, value]) => JSON.stringify(value) !== JSON.stringify(known[name]));
 
 // The taxes of amounts that are typed.
 export function typedTaxes() {

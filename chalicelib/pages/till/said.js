@@ -1,0 +1,13 @@
+// A sentence over everything, also over a dialog, until the next key or tap.
+let line = null;
+
+export function say(words) {
+  line?.remove();
+  line = document.createElement("p");
+  line.className = "said";
+  line.setAttribute("role", "alert");
+  line.textContent = words;
+  ([...document.querySelectorAll("dialog")].at(-1) ?? document.body).append(line);
+}
+
+export const hush = () => line?.remove();
