@@ -4,6 +4,7 @@ from chalicelib import outside
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.agents import PosView
 from chalicelib.schemas.base import Headers
+from chalicelib.schemas.shown_size import check_page
 from chalicelib.schemas.terminals import (
     CreateTerminal,
     ListTerminals,
@@ -36,4 +37,7 @@ def list_page(merchant_id: int, body: ListTerminals, caller: Caller) -> Terminal
     found, now = terminals.list_page(body, caller, merchant_id), outside.now()
     profiles = found.at.shown or {}
     accounts = {number: [PosView.of(one, now, body.gmt) for one in agents] for number, agents in profiles.items()}
-    return TerminalListAnswer.of(found.page, found.total, found.at.agents, accounts)
+    answer = TerminalListAnswer.of(found.page, found.total, found.at.agents, accounts)
+    if accounts:  # of terminals alone a page always fits
+        check_page(answer, terminals.TOO_MANY)
+    return answer

@@ -2,8 +2,16 @@
 
 from chalicelib import exact_json
 from chalicelib.domain.answer_size import MOST_SHOWN, size_of_json
-from chalicelib.errors import Check, Validation, invalid
-from chalicelib.schemas.base import Request, View
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.schemas.base import Answer, Request, View
+
+MOST_OF_A_PAGE = 100 * MOST_SHOWN
+
+
+def check_page(answer: Answer, message: str) -> None:
+    """Raise 404 (PERIOD_TOO_LONG) with this message if a page is too large for an answer of Lambda."""
+    if size_of_json(exact_json.text(answer.model_dump(by_alias=True))) > MOST_OF_A_PAGE:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, message)
 
 
 def check_shown(view: View, body: Request) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
+from chalicelib.schemas import shown_size
 from chalicelib.schemas.base import fields_of
 from chalicelib.schemas.terminals import CreateTerminal, UpdateTerminal
 from chalicelib.store import audit, merchants, terminals, unique_names
@@ -349,6 +350,16 @@ def test_a_page_of_terminals_shows_a_hundred_agents_at_most(shop: Shop) -> None:
 
     assert shop.post(f"{shop.path}/terminal/list", {}).body["Terminals"][0]["PosCount"] == 101
     assert shop.post(f"{shop.path}/terminal/list", {"WithAccounts": True}).error == (400, 404)
+
+
+def test_a_page_of_terminals_with_large_agents_is_refused_and_one_without_them_is_not(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.agent(TerminalID=shop.terminal()["ID"])
+    monkeypatch.setattr(shown_size, "MOST_OF_A_PAGE", 2_000)
+
+    assert shop.post(f"{shop.path}/terminal/list", {"WithAccounts": True}).error == (400, 404)
+    assert shop.post(f"{shop.path}/terminal/list", {}).error == (200, 0)
 
 
 OF_CREATION_ALONE = {"BranchID", "Currency", "Country", "CountryCode"}
