@@ -38,6 +38,7 @@ export const PAYMENT = {
   IsNotFinished: false,
   CanReturn: true,
   CanReturnCNP: false,
+  PosID: 3,
   Amount: "12.30",
   AmountEff: "12.30",
   AmountRvs: "0.00",

@@ -452,31 +452,6 @@ test("The returns of a payment are listed as far as the person sees them", async
   }
 });
 
-test("A return that the service refuses because the payment changed says what is left", async () => {
-  for (const [left, words] of [
-    ["0.00", "another return has given back everything"],
-    ["5.00", "Now R 5.00 is left."],
-  ]) {
-    const tab = await aShop({
-      hash: "#/payments/P1",
-      answers: { "payment/reverse": refused(ErrorCode.ALREADY_REVERSED) },
-    });
-    await tab.press("Return…");
-    let come;
-    tab.shop.answers["payment/ID"] = () =>
-      new Promise((done) => {
-        come = () => done({ Transactions: [{ ...PAYMENT, AmountEff: left }] });
-      });
-    submit(tab);
-    await tab.settle();
-    assert.equal(tab.all(".note").length, 0, "nothing is said before it is known what is left");
-    come();
-    await tab.settle();
-    assert.ok(tab.text.includes(words), tab.text);
-    assert.equal(tab.all("dialog").length, 0);
-  }
-});
-
 const ROASTS = ["Light", "Dark"].map((Title, number) => ({
   ...ITEM,
   Code: `c${number}`,

@@ -53,6 +53,13 @@ export const af = {
   return: {
     open: "Gee terug…",
     title: "Gee terug",
+    notNow: "Die diens laat nie nou 'n teruggawe van hierdie betaling toe nie.",
+    goods: "Wat terugkom",
+    chosen: (chosen, left) => `${chosen} van ${left}`,
+    all: "Alles",
+    noGoods: "Kies met + wat terugkom.",
+    byAmount: "Gee 'n bedrag terug",
+    byGoods: "Gee goedere terug",
     remains: (amount) => `${amount} kan teruggegee word.`,
     amount: "Bedrag",
     noAmount: "Tik 'n bedrag, soos 12,30.",

@@ -53,6 +53,13 @@ export const en = {
   return: {
     open: "Return…",
     title: "Return",
+    notNow: "The service allows no return of this payment now.",
+    goods: "What comes back",
+    chosen: (chosen, left) => `${chosen} of ${left}`,
+    all: "All of it",
+    noGoods: "Choose what comes back with +.",
+    byAmount: "Return an amount",
+    byGoods: "Return goods",
     remains: (amount) => `${amount} can be returned.`,
     amount: "Amount",
     noAmount: "Type an amount, such as 12.30.",

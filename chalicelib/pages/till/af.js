@@ -7,7 +7,7 @@ export const af = {
   name: "Kassa",
   navigation: "Hoof",
   sell: "Verkoop",
-  sales: "Verkope",
+  sales: "Transaksies",
   day: "My dag",
   signOut: "Meld af",
   mustWait: (count) =>
@@ -183,8 +183,6 @@ export const af = {
     share: "Deel",
     sendAgain: "Stuur weer",
     export: "Voer uit",
-    return: "Gee terug…",
-    noReturn: "Die diens laat nie nou 'n teruggawe van hierdie verkoop toe nie.",
     returned: "Teruggegee",
     givenBack: "Teruggegee",
     ofNumber: (number) => `Van die verkoop met nommer ${number}`,

@@ -180,8 +180,6 @@ export const en = {
     share: "Share",
     sendAgain: "Send again",
     export: "Export",
-    return: "Return…",
-    noReturn: "The service allows no return of this sale now.",
     returned: "Returned",
     givenBack: "Given back",
     ofNumber: (number) => `Of the sale with number ${number}`,
