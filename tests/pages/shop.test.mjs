@@ -292,6 +292,61 @@ for (const [query, [period, model]] of Object.entries(FILTERED)) {
   });
 }
 
+test("Days that go backwards are said in words, and no rows of an earlier search stand there", async () => {
+  const tab = await aShop({ hash: "#/payments", answers: { "payment/listHistoryEx": listed(PAYMENT) } });
+  assert.equal(tab.all("[data-id]").length, 1);
+  await tab.fill({ from: "2026-11-03", to: "2026-11-02" });
+  await tab.press("Search");
+  assert.deepEqual(
+    [tab.all("main [role=alert]")[0].label, tab.all("[data-id]").length],
+    ["The last day is before the first.Try again", 0],
+  );
+  assert.equal(sentOf(tab, "payment/listHistoryEx").length, 1);
+});
+
+test("Owners choose the periods of their returns, and the tab is named by its step", async () => {
+  const me = { ...OWNER, CurrencyID: "EUR" };
+  for (const [person, year, before] of [
+    [OWNER, ["Since Mar 2026", "2026-03-01", "2026-11-23"], ["Mar 2025 – Feb 2026", "2025-03-01", "2026-02-28"]],
+    [me, ["Since Jan 2026", "2026-01-01", "2026-11-23"], ["Jan 2025 – Dec 2025", "2025-01-01", "2025-12-31"]],
+  ]) {
+    const tab = await aShop({ hash: "#/week", me: person });
+    assert.deepEqual(
+      tab
+        .all(".presets a")
+        .slice(2)
+        .map((one) => [one.label, ...one.getAttribute("href").match(/\d{4}-\d\d-\d\d/g)]),
+      [
+        ["This month", "2026-11-01", "2026-11-23"],
+        ["Last month", "2026-10-01", "2026-10-31"],
+        ["Sep 2026 – Oct 2026", "2026-09-01", "2026-10-31"],
+        ["Aug 2026 – Sep 2026", "2026-08-01", "2026-09-30"],
+        year,
+        before,
+      ],
+    );
+    assert.equal(tab.document.title, "A week · Coffee");
+    tab.go("#/payments/P1");
+    await tab.settle();
+    assert.equal(tab.document.title, "Payment · Coffee");
+  }
+  const till = await aTill();
+  const titles = [till.document.title];
+  for (const hash of ["#/amount", "#/pay/cash", "#/sales", "#/day"]) {
+    if (hash === "#/pay/cash") await till.press("1", "00");
+    till.go(hash);
+    await till.pass(0.3);
+    titles.push(till.document.title);
+  }
+  assert.deepEqual(titles, ["Sell · Till", "Sell · Till", "Cash · Till", "Sales · Till", "My day · Till"]);
+  assert.deepEqual(
+    till
+      .all("[data-testid=waiting], [data-testid=parked]")
+      .map((one) => one.closest("span").getAttribute("aria-hidden")),
+    ["true", "true"],
+  );
+});
+
 test("A search finds an amount as it is shown", async () => {
   for (const typed of ["159,50", "R 159,50", "R\u00a0159.50", "-R 159.50", "159.50", "ZAR 159.50"]) {
     const tab = await aShop({ hash: "#/payments" });

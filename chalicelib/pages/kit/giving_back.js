@@ -258,8 +258,8 @@ function ReturnDialog({ id, onClose, onStale, ...rest }) {
 }
 
 // The button that gives a payment back, its dialog, and a sentence with the outcome. `onChanged` runs when the payment
-// has another state. `country` has the coins; none rounds no euro.
-export function GiveBack({ id, currency, country, mayReturn, onChanged }) {
+// has another state. `row` is the element that names it, `country` has the coins; without one no euro is rounded.
+export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
   const [isOpen, setOpen] = useState(false);
   const [said, say] = useState(null);
   const sentence = useRef(null);
@@ -282,6 +282,6 @@ export function GiveBack({ id, currency, country, mayReturn, onChanged }) {
       html`<div class="note warn" role="status" hidden=${isOpen}><p>${texts.return.lost(format(attempt.amount, currency))}</p>
       <button type="button" onClick=${open}>${texts.return.ask}</button></div>`
     }
-    ${mayReturn && !attempt && html`<button type="button" onClick=${open}>${texts.return.open}</button>`}
+    ${mayReturn && !attempt && html`<button type="button" aria-describedby=${row} onClick=${open}>${texts.return.open}</button>`}
     ${isOpen && html`<${ReturnDialog} id=${id} country=${country} onClose=${() => setOpen(false)} onAnswered=${answered} onStale=${onChanged} />`}`;
 }

@@ -21,6 +21,7 @@ export const af = {
   },
   from: "Van",
   to: "Tot",
+  backwards: "Die laaste dag is voor die eerste.",
   show: "Wys",
   total: "Totaal",
   taken: "Ontvang",
@@ -80,15 +81,14 @@ export const af = {
   days: {
     title: "Dae",
     thisMonth: "Hierdie maand",
-    month: "'n Maand",
-    quarter: "'n Kwartaal",
+    lastMonth: "Verlede maand",
+    since: (month) => `Sedert ${month}`,
     byDay: "Dag vir dag",
     bar: (day, amount, count) => `${day}: ${amount}, ${count} betalings`,
     nothing: "In hierdie dae is niks ontvang nie.",
     later: (count, taken, day) =>
       `${count} ${count === "1" ? "verkoop" : "verkope"} van hierdie dae het daarna aangekom, die laaste op ${day}: ${taken}. Dit tel in hierdie dae.`,
     showLater: "Wys laat verkope",
-    backwards: "Die laaste dag is voor die eerste.",
   },
   week: {
     title: "'n Week",

@@ -66,8 +66,7 @@ function OfCurrency({ rows, taxes, tills, currency }) {
   ) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
     rows=${grouped(held, key, currency)
       .sort(byNet)
-      .map((one) => html`<${SumRow} name=${label(one.row, one)} sums=${one} />`)}
-    foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
+      .map((one) => html`<${SumRow} name=${label(one.row, one)} sums=${one} />`)} />`;
   return html`<section>
     <h2>${currency ?? ""}</h2>
     <dl class="sums">

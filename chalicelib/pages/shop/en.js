@@ -21,6 +21,7 @@ export const en = {
   },
   from: "From",
   to: "To",
+  backwards: "The last day is before the first.",
   show: "Show",
   total: "Total",
   taken: "Taken",
@@ -79,12 +80,11 @@ export const en = {
   days: {
     title: "Days",
     thisMonth: "This month",
-    month: "A month",
-    quarter: "A quarter",
+    lastMonth: "Last month",
+    since: (month) => `Since ${month}`,
     byDay: "Day by day",
     bar: (day, amount, count) => `${day}: ${amount}, ${count} payments`,
     nothing: "Nothing was taken in these days.",
-    backwards: "The last day is before the first.",
     later: (count, taken, day) =>
       `${count} ${count === "1" ? "sale of these days arrived" : "sales of these days arrived"} after them, the last on ${day}: ${taken}. They count in these days.`,
     showLater: "Show late sales",

@@ -119,6 +119,7 @@ function Returns({ payment }) {
 
 function Row({ row, country, givesBack, onChanged }) {
   const { id, state, sale, payment, isReturn } = row;
+  const name = `sale-${id}`;
   const returned = async () => {
     const [changed] = (await ask("GET", `payment/${id}`))?.Transactions ?? [];
     if (!changed) return;
@@ -126,7 +127,7 @@ function Row({ row, country, givesBack, onChanged }) {
     onChanged(changed);
   };
   return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
-    <p class="line"><b><${Money} amount=${row.amount} currency=${row.currency} /></b> <span>${row.tender}</span>
+    <p class="line" id=${name}><b><${Money} amount=${row.amount} currency=${row.currency} /></b> <span>${row.tender}</span>
       <span class=${`badge ${KINDS[state]}`}>${row.words || texts.results[state]}</span></p>
     <p class="line dim"><time>${row.time}</time> <span>${texts.number(row.number)}</span>${seesAll() && payment && html` <span>${payment.TransPos.Name}</span>`}</p>
     ${isReturn && html`<p class="dim">${texts.list.ofNumber(payment.ReverseInvoice)}</p>`}
@@ -136,11 +137,11 @@ function Row({ row, country, givesBack, onChanged }) {
     <div class="actions">
       ${
         sale?.state === State.PARKED &&
-        html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
-        <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
+        html`<button type="button" aria-describedby=${name} onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
+        <button type="button" aria-describedby=${name} onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
       }
-      <${GiveBack} id=${id} currency=${row.currency} country=${country} mayReturn=${mayReturn(row) && givesBack} onChanged=${returned} />
-      ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
+      <${GiveBack} id=${id} row=${name} currency=${row.currency} country=${country} mayReturn=${mayReturn(row) && givesBack} onChanged=${returned} />
+      ${(sale || state === State.PAID) && html`<${ReceiptOf} row=${name} id=${id} sale=${sale} />`}
     </div>
     ${payment?.CountRvs > 0 && !isReturn && html`<${Returns} payment=${payment} />`}
   </li>`;
@@ -207,15 +208,18 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
           : [payment, ...before.payments],
       };
     });
-  return { ...listed, isLoading: listed.wanted !== wanted, load, replace };
+  const shown = listed.asked === asked ? listed : {}; // nothing of an earlier search stands under this one
+  return { ...shown, isLoading: listed.wanted !== wanted, load, replace };
 }
 
 // The kept sales of this device and a day, newest first; with a search, of any day.
 function useKept(isWanted, { revision }, wanted) {
   const [count, setCount] = useState(PAGE);
-  const [kept, keep] = useState(null);
-  const read = async () => isWanted && sales(count, (sale) => fits(sale, wanted)).catch(() => []);
-  useRead(read, (found) => found && keep(found), [isWanted, count, revision, wanted.day, wanted.search]);
+  const [read, show] = useState({});
+  const asked = `${wanted.day} ${wanted.search}`;
+  const load = async () => isWanted && sales(count, (sale) => fits(sale, wanted)).catch(() => []);
+  useRead(load, (found) => found && show({ asked, found }), [isWanted, count, revision, asked]);
+  const kept = read.asked === asked ? read.found : null;
   return { kept, hasMore: kept?.length === count, more: () => setCount(count + PAGE) };
 }
 
