@@ -453,7 +453,11 @@ const CASES = {
     steps: [submit, day(20)],
   },
   "the day of a cashier and the day before": { open: till("#/day"), steps: [day(22), day(21)] },
-  "a count of the drawer, and another day": { open: till("#/day"), way: [{ Counted: "5" }], steps: [submit, day(22)] },
+  "a count of the drawer, and another day": {
+    open: till("#/day"),
+    way: [{ Counted: "5" }],
+    steps: ["Count and close", day(22)],
+  },
   "the day while a sale is sent": {
     open: till("#/day", {
       sales: [WAITING],
@@ -562,6 +566,7 @@ const LOADS = {
   "shop/choose_merchant.js": 1,
   "shop/day_report.js": 1,
   "shop/days.js": 2,
+  "shop/drawers.js": 2,
   "shop/events.js": 1,
   "shop/export.js": 1,
   "shop/payment.js": 2,

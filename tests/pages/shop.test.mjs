@@ -314,7 +314,7 @@ test("Owners choose the periods of their returns, and the tab is named by its st
     assert.deepEqual(
       tab
         .all(".presets a")
-        .slice(2)
+        .slice(3)
         .map((one) => [one.label, ...one.getAttribute("href").match(/\d{4}-\d\d-\d\d/g)]),
       [
         ["This month", "2026-11-01", "2026-11-23"],
@@ -1237,7 +1237,7 @@ test("The till opens a drawer, moves cash in and out, and counts it; a text that
     [{ Amount: "2" }, "Put in", { Action: "in", Amount: "2" }],
     [{ Amount: "3" }, "Take out", { Action: "out", Amount: "3" }],
     [
-      { Counted: "1,234.50", Note: " All there " },
+      { Counted: "1,234.50", "drawer-close-Note": " All there " },
       "Count and close",
       { Action: "close", Counted: "1234.50", Note: "All there" },
     ],
@@ -1248,7 +1248,7 @@ test("The till opens a drawer, moves cash in and out, and counts it; a text that
     await tab.pass(1);
     assert.deepEqual(saved()[before], expected, JSON.stringify(typed));
   }
-  assert.deepEqual(drawerForms(tab), ["Open the drawer"]);
+  assert.deepEqual(drawerForms(tab), ["Open the drawer", "Add a note"]);
   assert.equal(new Set(tab.sent.filter((one) => one.body?.Action).map((one) => one.key)).size, 4);
 });
 
@@ -1257,17 +1257,56 @@ test("An act on the drawer whose answer was lost is sent again with its key", as
   await tab.pass(1);
   tab.shop.answers["report/drawer"] = { status: 503, ErrorCode: 903, ErrorMessage: "Out of reach.", retryAfter: 5 };
   const acts = () => tab.sent.filter((one) => one.body?.Action);
+  const close = () => tab.click(tab.button("Count and close"));
   await tab.fill({ Counted: "5" });
   for (let tries = 0; tries < 2; tries += 1) {
-    submit(tab);
+    close();
     await tab.pass(60);
   }
   assert.ok(acts().length >= 2);
   assert.equal(new Set(acts().map((one) => one.key)).size, 1);
   await tab.fill({ Counted: "6" });
-  submit(tab);
+  close();
   await tab.pass(60);
   assert.equal(new Set(acts().map((one) => one.key)).size, 2);
+});
+
+test("The shop's page opens, counts and notes the drawer of a till, with a help for notes and coins", async () => {
+  for (const [me, AgentID, hash] of [
+    [OWNER, 3, "#/drawer"],
+    [OWNER, 3, "#/drawer?till=3"],
+    [CASHIER, undefined, "#/drawer"],
+  ]) {
+    const tab = await aShop({ me, hash });
+    const acts = () => sentOf(tab, "report/drawer").filter((one) => one.Action);
+    assert.deepEqual(sentOf(tab, "report/drawer"), [AgentID ? { AgentID } : {}]);
+    await tab.fill({ "piece-20000": "2", "piece-5000": "3", "piece-10": "7", "piece-20": "x" });
+    assert.equal(tab.document.getElementById("drawer-close-Counted").value, "550.70");
+    await tab.press("Count and close");
+    tab.shop.answers["report/drawer"] = { Drawer: CLOSED };
+    await tab.fill({ "drawer-note-Note": "Found it" });
+    await tab.press("Add a note");
+    assert.deepEqual(
+      acts().map(({ AgentID: agent, ...one }) => ({ agent, ...one })),
+      [
+        { agent: AgentID, Action: "close", Counted: "550.70" },
+        { agent: AgentID, Action: "note", DrawerID: "D1", Note: "Found it" },
+      ],
+    );
+    assert.deepEqual(drawerForms(tab), ["Open the drawer", "Add a note"]);
+  }
+  const pieces = async (CurrencyID, CurrencyDigits, Float) => {
+    const tab = await aShop({
+      me: { ...CASHIER, CurrencyID, CurrencyDigits },
+      hash: "#/drawer",
+      answers: { "report/drawer": { Drawer: { ...DRAWER, CurrencyID, Float } } },
+    });
+    return tab.all(".pieces input").map((one) => Number(one.getAttribute("data-worth")));
+  };
+  assert.deepEqual(await pieces("ZAR", 2, "1.00"), [20000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10]);
+  assert.deepEqual(await pieces("JPY", 0, 100), [10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 5, 2, 1]);
+  assert.deepEqual((await pieces("USD", 2, "1.00")).slice(-6), [100, 50, 25, 10, 5, 1]);
+  assert.deepEqual(await pieces("XAF", 0, 100), []);
 });
 
 test("Who counts blind sees no sum of cash while the drawer is open", async () => {
@@ -1288,6 +1327,17 @@ test("Who counts blind sees no sum of cash while the drawer is open", async () =
     });
     await tab.pass(1);
     assert.equal(/77|82|Expected/.test(tab.text), isShown, JSON.stringify(me));
+    for (const hash of ["#/today", "#/day-report", "#/days", "#/week"]) {
+      const takings = { Takings: rows, Taxes: [], Late: [], ReceiptNumbers: [] };
+      const page = await aShop({
+        me: { ...CASHIER, ...me },
+        hash,
+        answers: { "report/drawer": { Drawer }, "report/takings": takings },
+      });
+      assert.equal(/77|82/.test(page.text), isShown, `${hash} ${JSON.stringify(me)}`);
+      assert.equal(page.text.includes("Cash is not shown before"), !isShown);
+      assert.ok(isShown || page.text.includes("5.00"));
+    }
     assert.ok(tab.text.includes("5.00"));
   }
 });

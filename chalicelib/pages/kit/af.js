@@ -91,6 +91,13 @@ export const af = {
   },
   drawer: {
     float: "Wisselgeld",
+    amount: "Bedrag",
+    moved: "Kontant in of uit",
+    count: "Tel die laai",
+    pieces: "Tel note en munte",
+    note: "Nota (opsioneel)",
+    aNote: "Nota oor die laai",
+    acts: { open: "Maak die laai oop", in: "Sit in", out: "Haal uit", close: "Tel en sluit", note: "Voeg 'n nota by" },
     lastCounted: "Laas getel",
     floatChange: "Wisselgeld, min die vorige telling",
     cashTaken: "Kontant ontvang",

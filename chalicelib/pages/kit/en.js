@@ -91,6 +91,13 @@ export const en = {
   },
   drawer: {
     float: "Float",
+    amount: "Amount",
+    moved: "Cash in or out",
+    count: "Count the drawer",
+    pieces: "Count notes and coins",
+    note: "Note (optional)",
+    aNote: "Note about the drawer",
+    acts: { open: "Open the drawer", in: "Put in", out: "Take out", close: "Count and close", note: "Add a note" },
     lastCounted: "Counted last time",
     floatChange: "Float, less the last count",
     cashTaken: "Cash taken",

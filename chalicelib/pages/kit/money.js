@@ -45,6 +45,9 @@ export function inCoins(amount, coin) {
   return text(((2n * units + one) / (2n * one)) * one || one, digits);
 }
 
+// Whole minor units as an amount.
+export const fromMinor = (minor, digits) => text(BigInt(minor), digits);
+
 // An amount with at least so many decimals.
 export const padded = (amount, digits) => sum([amount, text(0n, digits)]);
 

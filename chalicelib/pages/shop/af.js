@@ -570,6 +570,7 @@ export const af = {
     later: "Dit is op pad. Verfris die lys oor 'n rukkie om die uitslag te sien.",
   },
   report: {
+    withoutCash: "Kontant word nie gewys voordat jy jou laai tel nie.",
     title: "Dagverslag",
     reports: "Verslae",
     day: "Dag",
@@ -597,7 +598,13 @@ export const af = {
     made: (time, name) => `Gemaak ${time} deur ${name}.`,
     notOver: "Vandag is nog nie verby nie.",
   },
-  drawer: { ...kit.drawer, title: "Kontantlaaie", earlier: "Kontantlaaie wat vroeër oopgemaak is" },
+  drawer: {
+    ...kit.drawer,
+    one: "Laai",
+    none: "Geen laai is nog oopgemaak nie.",
+    title: "Kontantlaaie",
+    earlier: "Kontantlaaie wat vroeër oopgemaak is",
+  },
   merchant: {
     title: "Kies 'n handelaar",
     recent: "Laas gewys",

@@ -108,7 +108,7 @@ function Report({ day, found: { report, count, drawers, tills, errors }, reload 
     ${report && html`<${Takings} report=${report} tills=${tills} />`}
     ${drawers && html`<${Drawers} ...${drawers} nameOf=${nameOf} />`}
     ${report?.numbers.length > 0 && html`<${Numbers} rows=${report.rows} numbers=${report.numbers} />`}
-    <${Made} last=${day} />
+    <${Made} last=${day} isWithoutCash=${report?.isWithoutCash} />
   </article>`;
 }
 

@@ -85,10 +85,10 @@ export function Days({ query }) {
     ${!isBackwards && last < day && html`<${Later} first=${first} last=${last} />`}
     ${
       !isBackwards &&
-      html`<${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map(
+      html`<${Loaded} state=${state}>${({ rows, taxes, isWithoutCash }) => html`${currencies(rows).map(
         (currency, number) =>
           html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`,
       )}
-      <${Made} last=${last} />`}<//>`
+      <${Made} last=${last} isWithoutCash=${isWithoutCash} />`}<//>`
     }`;
 }

@@ -556,6 +556,7 @@ export const en = {
     later: "It is on its way. Refresh the list in a while to see the result.",
   },
   report: {
+    withoutCash: "Cash is not shown before you count your drawer.",
     title: "Day report",
     reports: "Reports",
     day: "Day",
@@ -583,7 +584,13 @@ export const en = {
     made: (time, name) => `Made ${time} by ${name}.`,
     notOver: "Today is not over.",
   },
-  drawer: { ...kit.drawer, title: "Drawers", earlier: "Drawers opened earlier" },
+  drawer: {
+    ...kit.drawer,
+    one: "Drawer",
+    none: "No drawer was opened yet.",
+    title: "Drawers",
+    earlier: "Drawers opened earlier",
+  },
   merchant: {
     title: "Choose a merchant",
     recent: "Shown last",

@@ -2,6 +2,7 @@
 import { ChooseMerchant } from "./choose_merchant.js";
 import { DayReport } from "./day_report.js";
 import { Days } from "./days.js";
+import { DrawerNow } from "./drawers.js";
 import { Frame } from "./frame.js";
 import { Notice } from "../kit/parts.js";
 import { Payment } from "./payment.js";
@@ -21,6 +22,7 @@ const views = {
   days: { title: texts.days.title, view: Days },
   week: { title: texts.week.title, view: Week, within: "days" },
   "day-report": { title: texts.report.title, view: DayReport, within: "days" },
+  drawer: { title: texts.drawer.one, view: DrawerNow, within: "days" },
   payments: { title: texts.payments.title, view: Payments, one: Payment },
   tills: { title: texts.tills.title, view: Tills },
   "price-list": { title: texts.prices.title, view: PriceList },

@@ -33,6 +33,7 @@ function periods(now) {
 export function ReportHead({ title, words, shown }) {
   const links = [
     [texts.report.title, address("day-report")],
+    [texts.drawer.one, address("drawer")],
     [texts.week.title, address("week")],
     ...periods(today()).map(([name, [from, to]]) => [name, address("days", { from, to })]),
   ];
@@ -58,10 +59,13 @@ export function DayChoice({ view, day, days = 1, words }) {
   </div>`;
 }
 
+// Who counts the drawer blind sees no cash before.
+export const WithoutCash = ({ isIt }) => isIt && html`<p class="note">${texts.report.withoutCash}</p>`;
+
 // The time of a report, its author, and a word about a last day that is not over.
-export function Made({ last }) {
+export function Made({ last, isWithoutCash }) {
   const { me } = session();
-  return html`<p class="made"><small>${texts.report.made(formatMoment(inZone(me.GMT)), me.Name)}
+  return html`<${WithoutCash} isIt=${isWithoutCash} /><p class="made"><small>${texts.report.made(formatMoment(inZone(me.GMT)), me.Name)}
     ${last === today() && ` ${texts.report.notOver}`}</small></p>`;
 }
 

@@ -6,7 +6,7 @@ import { formatCount } from "../kit/money.js";
 import { Loaded } from "../kit/parts.js";
 import { address } from "../kit/route.js";
 import { isManager, merchant, session, today } from "../kit/session.js";
-import { takings } from "./takings.js";
+import { allTakings } from "./takings.js";
 import { Block, Devices, Key, NewPassword } from "./till_dialogs.js";
 import { ChangeTill, CreateTill } from "./till_form.js";
 import { ACTIVE, allTills, hasOwnList, isActive, isPerson, till, update } from "./till_list.js";
@@ -62,7 +62,7 @@ function Till({ shown, lastDay, ask }) {
 
 async function load() {
   const tills = isManager() ? await allTills() : [await till(session().me.AgentID)];
-  const { rows } = await takings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
+  const { rows } = await allTakings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
   const lastDays = new Map();
   for (const { AgentID, Day } of rows) lastDays.set(AgentID, [Day, lastDays.get(AgentID) ?? ""].sort()[1]);
   return { people: tills.filter(isPerson), tills: tills.filter((one) => !isPerson(one)), lastDays };

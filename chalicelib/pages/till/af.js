@@ -192,15 +192,7 @@ export const af = {
     sendLater: "Die diens het nog nie hierdie verkoop nie. Sodra dit dit het, kan die kwitansie gepos word.",
     noReceipt: "Die kwitansie kan nie nou gelaai word nie. Probeer weer.",
   },
-  drawer: {
-    ...kit.drawer,
-    title: "Laai",
-    amount: "Bedrag",
-    moved: "Kontant in of uit",
-    count: "Tel die laai",
-    note: "Nota (opsioneel)",
-    acts: { open: "Maak die laai oop", in: "Sit in", out: "Haal uit", close: "Tel en sluit" },
-  },
+  drawer: { ...kit.drawer, title: "Laai" },
   myDay: {
     payments: (count) => `Betalings (${count})`,
     returns: (count) => `Teruggegee (${count})`,

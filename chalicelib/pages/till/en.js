@@ -189,15 +189,7 @@ export const en = {
     sendLater: "The service does not have this sale yet. When it has, the receipt can be mailed.",
     noReceipt: "The receipt cannot be loaded now. Try again.",
   },
-  drawer: {
-    ...kit.drawer,
-    title: "Drawer",
-    amount: "Amount",
-    moved: "Cash in or out",
-    count: "Count the drawer",
-    note: "Note (optional)",
-    acts: { open: "Open the drawer", in: "Put in", out: "Take out", close: "Count and close" },
-  },
+  drawer: { ...kit.drawer, title: "Drawer" },
   myDay: {
     payments: (count) => `Payments (${count})`,
     returns: (count) => `Given back (${count})`,
