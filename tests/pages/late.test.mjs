@@ -368,17 +368,16 @@ const CASES = {
   },
   ...Object.fromEntries(
     [
-      ["Change", [{ Name: "Front" }], submit],
       ["New password", [{ password: "12345678" }], submit],
       ["Block", [], among("dialog", "Block")],
-      ["Devices", [], among("dialog", "Sign out everywhere")],
+      ["Sign out everywhere", [], among("dialog", "Sign out everywhere")],
     ].map(([name, typed, send]) => [
       `a dialog of a till that is closed, and the next one: ${name}`,
       {
-        open: at("#/tills"),
+        open: at("#/tills/3"),
         way: [among("[data-id='3']", name), ...typed],
-        steps: [send, pressEscape, among("[data-id='7']", "New secret key")],
-        like: [null, pressEscape, among("[data-id='7']", "New secret key")],
+        steps: [send, pressEscape, among("[data-id='3']", "New secret key")],
+        like: [null, pressEscape, among("[data-id='3']", "New secret key")],
       },
     ]),
   ),
@@ -574,8 +573,9 @@ const LOADS = {
   "shop/price_list.js": 2,
   "shop/receipt.js": 1,
   "shop/sign_in.js": 1,
-  "shop/till_dialogs.js": 2,
-  "shop/till_form.js": 2,
+  "shop/till_dialogs.js": 1,
+  "shop/till_form.js": 1,
+  "shop/till_page.js": 1,
   "shop/tills.js": 1,
   "shop/today.js": 3,
   "shop/webhooks.js": 2,

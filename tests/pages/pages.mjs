@@ -210,10 +210,10 @@ export class Shop {
     const me = this.tokens.get(token);
     if (!me) return { status: 401, ErrorCode: 105, ErrorMessage: "Sign in." };
     if (kind === "user/me") return this.me(me, path.split("AccountID=")[1]);
-    return this.#usual(kind, body);
+    return this.#usual(kind, body, path);
   };
 
-  #usual(kind, body) {
+  #usual(kind, body, path) {
     const usual = {
       "user/logout/session": {},
       "report/takings": { Takings: [], Taxes: [], Late: [], ReceiptNumbers: [] },
@@ -231,7 +231,7 @@ export class Shop {
       "payment/reverse": { Transaction: { ...PAYMENT, ID: "R1" } },
       "payment/reversecnp": { Transaction: { ...PAYMENT, ID: "R1" } },
       "merchant/pos/list": { PosList: [OWNERS_TILL, TILL], PosCounters: { PageCount: 1 } },
-      "merchant/pos/ID": { Pos: TILL },
+      "merchant/pos/ID": { Pos: path.endsWith("/pos/1") ? OWNERS_TILL : TILL },
       "merchant/pos/ID/update": { Pos: TILL },
       "merchant/pos/create": { Pos: { ...TILL, ID: 4 } },
       "merchant/terminal/list": { Terminals: [TERMINAL], TerminalsCounters: { PageCount: 1 } },

@@ -837,12 +837,17 @@ test("A webhook has every kind of event, some of them, or is refused", async () 
   }
 });
 
-const PHONED = { ...TILL, Rights: [301, 999], MobileSettings: { Features: { AcceptCash: true, Offline: true } } };
+const PHONED = {
+  ...TILL,
+  Rights: [301, 999],
+  MobileSettings: { Features: { AcceptCash: true, Offline: true }, AllowLinkedCardsEffective: 1 },
+};
 const check = (name) => (tab) => tab.click(tab.all("input").find((one) => one.name === name));
 // What somebody changes at a till, and the fields that are sent.
 const CHANGED = {
   nothing: [[], undefined],
   "its name": [[{ Name: " Front " }], { Name: "Front" }],
+  "its e-mail": [[{ Email: "front@example.com" }], { Email: "front@example.com" }],
   "its telephone": [[{ Phone: "082 987 6543" }], { Phone: "082 987 6543", CountryCode: "ZA" }],
   "its telephone away": [[{ Phone: "" }], { PhoneNull: true }],
   "its terminal away": [[{ TID: "" }], { TIDNull: true }],
@@ -851,6 +856,7 @@ const CHANGED = {
     [check("AcceptCredit"), check("AcceptCash")],
     { MobileSettings: { Features: { AcceptCredit: true, AcceptCash: false } } },
   ],
+  "linked cards away": [[check("AllowLinkedCards")], { MobileSettings: { AllowLinkedCards: 0 } }],
   "a right": [[check("SeeAll")], { BranchesActions: [{ BranchID: 7, Actions: [301, 999, 201] }] }],
   "a right away": [[check("ReturnOthers")], { BranchesActions: [{ BranchID: 7, Actions: [999] }] }],
 };
@@ -858,7 +864,7 @@ const CHANGED = {
 for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
   test(`Somebody changes at a till: ${name}`, async () => {
     const tab = await aShop({
-      hash: "#/tills",
+      hash: "#/tills/3",
       answers: {
         "merchant/pos/list": { PosList: [PHONED], PosCounters: { PageCount: 1 } },
         "merchant/pos/ID": { Pos: PHONED },
@@ -868,7 +874,6 @@ for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
         },
       },
     });
-    await tab.press("Change");
     for (const step of steps) await (typeof step === "function" ? step(tab) : tab.fill(step));
     submit(tab);
     await tab.settle();
@@ -879,13 +884,13 @@ for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
 test("A new password and the end of all sessions offer a new key in the same step, and say what a key can do", async () => {
   for (const [dialog, act, fields] of [
     ["New password", submit, { Password: "12345678" }],
-    ["Devices", (tab) => tab.click(tab.button("Sign out everywhere")), { EndSessions: true }],
+    ["Sign out everywhere", (tab) => tab.click(tab.button("Sign out everywhere")), { EndSessions: true }],
   ]) {
     for (const [id, isOwn] of [
       [3, false],
       [1, true],
     ]) {
-      const tab = await aShop({ hash: "#/tills" });
+      const tab = await aShop({ hash: `#/tills/${id}` });
       tab.click(tab.all(`[data-id="${id}"] button`).find((one) => one.label === dialog));
       await tab.settle();
       assert.match(tab.all("dialog")[0].textContent, /without the password.*take payments as/);
@@ -901,7 +906,7 @@ test("A new password and the end of all sessions offer a new key in the same ste
       assert.equal(tab.all("code")[0].textContent, SecretKey);
       await tab.press("Done");
       assert.equal(tab.all("dialog").length, 0);
-      assert.equal(tab.text.includes("Sign in"), isOwn && dialog === "Devices");
+      assert.equal(tab.text.includes("Sign in"), isOwn && dialog !== "New password");
     }
   }
 });
@@ -940,13 +945,14 @@ test("A new terminal stands where the newest one stands, and is made once althou
     TerminalID,
     ClientID,
     CountryCode,
-    MobileSettings: { Features },
+    MobileSettings: { Features, AllowLinkedCards },
   } = sentOf(tab, "merchant/pos/create").at(-1);
   assert.deepEqual(
     [Name, Email, Password, TerminalID, ClientID, CountryCode],
     ["Ben", "ben@example.com", " 12345678", 6, 7, "ZA"],
   );
   assert.deepEqual([Features.AcceptCash, Features.AcceptCredit, Object.keys(Features).length], [true, false, 8]);
+  assert.equal(AllowLinkedCards, 1);
 });
 
 test("The first terminal of a shop asks for its place, with the numbers of its currency and country", async () => {
@@ -980,11 +986,9 @@ test("Devices that are called alike are counted, the oldest first, and keep thei
     { ...device("c", "2026-11-20T10:00:00.000"), Device: null },
   ];
   const tab = await aShop({
-    hash: "#/tills",
+    hash: "#/tills/3",
     answers: { "merchant/pos/ID": { Pos: { ...TILL, Sessions: sessions } } },
   });
-  tab.click(tab.all("[data-id='3'] button").find((one) => one.label === "Devices"));
-  await tab.settle();
   const names = () => tab.all(".devices b").map((one) => one.label);
   assert.deepEqual(names(), ["Phone (2)", "Phone (1)", "Unknown device"]);
   tab.shop.answers["merchant/pos/ID"] = { Pos: { ...TILL, Sessions: [sessions[0], sessions[2]] } };
@@ -1001,9 +1005,8 @@ test("Who ends all sessions reads whether they are her own", async () => {
     [1, true],
     [3, false],
   ]) {
-    const tab = await aShop({ hash: "#/tills" });
-    tab.click(tab.all(`[data-id='${id}'] button`).find((one) => one.label === "Devices"));
-    await tab.settle();
+    const tab = await aShop({ hash: `#/tills/${id}` });
+    await tab.press("Sign out everywhere");
     assert.equal(tab.text.includes("This is your own login"), isOwn);
   }
 });

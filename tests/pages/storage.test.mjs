@@ -87,9 +87,9 @@ const WAYS = {
   "is replaced by another manager, at a draft": [atADraft, NED],
   "ends all own sessions": [
     async (tab) => {
-      tab.click(tab.all("[data-id=1] button").find((one) => one.label === "Devices"));
+      tab.go("#/tills/1");
       await tab.settle();
-      await tab.press("Sign out everywhere");
+      await tab.press("Sign out everywhere", "Sign out everywhere");
     },
     null,
   ],

@@ -537,13 +537,14 @@ story(
   pressEscape,
   comes("merchant/webhook/create"),
   pressEscape,
-  "#/tills",
+  "#/tills/3",
   among("[data-id='3']", "New secret key"),
   late("merchant/pos/ID/update"),
   "Make a new key",
   pressEscape,
   comes("merchant/pos/ID/update"),
   pressEscape,
+  "#/tills",
   "New till",
   { Name: "Ben", Email: "ben@example.com", Phone: "0829876543", Password: "12345678" },
   late("merchant/pos/create"),
@@ -551,6 +552,7 @@ story(
   pressEscape,
   comes("merchant/pos/create"),
   pressEscape,
+  "#/tills/3",
   among("[data-id='3']", "Block"),
   pressEscape,
 );
@@ -596,12 +598,9 @@ const TILLS = {
 };
 story(
   "Tills and their dialogs",
-  at("#/tills", TILLS),
+  at("#/tills/3", TILLS),
   among("[data-id='3']", "Unlock"),
   among("dialog", "Unlock"),
-  among("[data-id='4']", "Unblock"),
-  "Cancel",
-  among("[data-id='3']", "Devices"),
   answer({
     "merchant/pos/ID": {
       Pos: {
@@ -617,6 +616,7 @@ story(
   among(".devices", "Sign out"),
   late("merchant/pos/ID/update"),
   "Sign out everywhere",
+  among("dialog", "Sign out everywhere"),
   comes("merchant/pos/ID/update"),
   among("[data-id='3']", "New password"),
   answer({ "merchant/pos/ID/update": refused(202, ["Password", 4]) }),
@@ -630,16 +630,22 @@ story(
   "Done",
   among("[data-id='3']", "Block"),
   among("dialog", "Block"),
+  answer({ "merchant/pos/ID": { Pos: { ...TILL, ID: 4, Name: "Till 2", State: 0, TID: null, TerminalID: null } } }),
+  "#/tills/4",
+  among("[data-id='4']", "Unblock"),
+  "Cancel",
+  answer({ "merchant/pos/ID": undefined }),
+  "#/tills/1",
   among("[data-id='1']", "Block"),
   "Cancel",
   among("[data-id='1']", "New secret key"),
   "Cancel",
-  among("[data-id='1']", "Devices"),
   "Sign out everywhere",
+  among("dialog", "Sign out everywhere"),
 );
 story(
   "An administrator blocks herself",
-  at("#/tills", {
+  at("#/tills/1", {
     "merchant/pos/list": {
       PosList: [OWNERS_TILL, { ...OWNERS_TILL, ID: 2, Name: "Otto" }],
       PosCounters: { PageCount: 1 },
@@ -656,14 +662,13 @@ story(
 );
 story(
   "A till is changed",
-  at("#/tills", {
+  at("#/tills/3", {
     ...TILLS,
     "merchant/terminal/list": {
       Terminals: [TERMINAL, { ...TERMINAL, ID: 9, State: 0, Name: "TILL-9" }],
       TerminalsCounters: { PageCount: 1 },
     },
   }),
-  among("[data-id='3']", "Change"),
   submit,
   among("[data-id='3']", "Change"),
   { Name: " ", Phone: "082 987 6543" },

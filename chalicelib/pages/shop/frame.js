@@ -42,7 +42,7 @@ export function Frame({ views }) {
   const shown = views[name];
   const who = signedIn && `${signedIn.me.AgentID} ${merchant().ClientID}`;
 
-  const title = id && shown.one ? texts.operations[1] : shown.title;
+  const title = id && shown.one ? shown.oneTitle : shown.title;
   useTitle(
     signedIn ? title : texts.signIn.title,
     (signedIn && (merchant().Name ?? signedIn.me.ClientName)) || texts.name,
@@ -57,7 +57,7 @@ export function Frame({ views }) {
   }, [view, id, who]);
 
   if (!signedIn) return html`<${SignIn} />`;
-  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.one); // one payment brings its merchant
+  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.isOfAnyMerchant); // one payment brings its merchant
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`

@@ -10,6 +10,7 @@ import { Payments } from "./payments.js";
 import { PriceList } from "./price_list.js";
 import { isManager } from "../kit/session.js";
 import { canStore } from "../kit/storage.js";
+import { TillPage } from "./till_page.js";
 import { Tills } from "./tills.js";
 import { texts } from "./texts.js";
 import { Today } from "./today.js";
@@ -23,8 +24,14 @@ const views = {
   week: { title: texts.week.title, view: Week, within: "days" },
   "day-report": { title: texts.report.title, view: DayReport, within: "days" },
   drawer: { title: texts.drawer.one, view: DrawerNow, within: "days" },
-  payments: { title: texts.payments.title, view: Payments, one: Payment },
-  tills: { title: texts.tills.title, view: Tills },
+  payments: {
+    title: texts.payments.title,
+    view: Payments,
+    one: Payment,
+    oneTitle: texts.operations[1],
+    isOfAnyMerchant: true,
+  },
+  tills: { title: texts.tills.title, view: Tills, one: TillPage, oneTitle: texts.tills.changeTitle },
   "price-list": { title: texts.prices.title, view: PriceList },
   webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
   merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
