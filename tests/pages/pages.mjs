@@ -81,6 +81,18 @@ export const OWNERS_TILL = {
   TerminalID: null,
   TID: null,
 };
+export const MERCHANT = {
+  ID: 7,
+  ClientID: 7,
+  State: 1,
+  Name: "Coffee",
+  AddressDeFacto: "1 Long Street",
+  Phone: "+27829876543",
+  TaxID: null,
+  CountryID: "ZA",
+  DrawerBlind: false,
+  MobileSettings: { Features: { AcceptCash: true }, AllowLinkedCardsEffective: 1 },
+};
 export const WEBHOOK = {
   ID: 8,
   Url: "https://shop.example/a",
@@ -157,7 +169,7 @@ export const TERMINAL = {
 export function kindOf(path) {
   const [place] = path.split("?");
   return place
-    .replace(/^merchant\/[^/]+/, "merchant")
+    .replace(/^merchant\/(?!list)[^/]+/, "merchant")
     .replace(
       /\/\d+|^(payment)\/(receipt\/)?(?!receipt|listHistoryEx|submit|reverse|GetLinkedCards|AuthAccount)[^/]+/g,
       (_, kind, receipt = "") => (kind ? `payment/${receipt}ID` : "/ID"),
@@ -230,6 +242,15 @@ export class Shop {
         : { Receipt: { Subject: "Receipt", Html: "<p>", Text: "Tea", Lines: [], LinesTotal: null } },
       "payment/reverse": { Transaction: { ...PAYMENT, ID: "R1" } },
       "payment/reversecnp": { Transaction: { ...PAYMENT, ID: "R1" } },
+      merchant: { Merchant: MERCHANT },
+      "merchant/update": { Merchant: { ...MERCHANT, ...body } },
+      "merchant/list": () => ({
+        Merchants: /^\d+$/.test(body.Search)
+          ? [{ ...MERCHANT, ClientID: Number(body.Search), Name: `Shop of ${body.Search}` }]
+          : [],
+        MerchantsCounters: { ItemCountTtl: 1 },
+      }),
+      "merchant/terminal/ID/update": { Terminal: TERMINAL },
       "merchant/pos/list": { PosList: [OWNERS_TILL, TILL], PosCounters: { PageCount: 1 } },
       "merchant/pos/ID": { Pos: path.endsWith("/pos/1") ? OWNERS_TILL : TILL },
       "merchant/pos/ID/update": { Pos: TILL },

@@ -11,14 +11,17 @@ const CALLS = {
   "kit/giving_back.js": 2,
   "kit/payments.js": 2,
   "kit/send_receipt.js": 1,
+  "shop/choose_merchant.js": 1,
   "shop/drawers.js": 3,
   "shop/frame.js": 1,
   "shop/history.js": 3,
   "shop/merchants.js": 3,
   "shop/price_draft.js": 2,
   "shop/receipt.js": 1,
+  "shop/shop_form.js": 2,
   "shop/sign_in.js": 4,
   "shop/takings.js": 2,
+  "shop/terminals.js": 2,
   "shop/till_list.js": 6,
   "shop/webhook_list.js": 8,
   "till/account.js": 5,
@@ -62,6 +65,11 @@ const submit = (tab) =>
   tab.click(
     [...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1),
   );
+const openTerminals = (tab) => {
+  const [part] = tab.all("details.messages");
+  part.open = true;
+  tab.fire(part, "toggle");
+};
 const first = (label) => (tab) =>
   tab.click(tab.all(".till button, .webhook button").find((one) => one.label === label));
 
@@ -123,6 +131,15 @@ const SENT = {
     submit,
   ],
   "a change of a till": ["merchant/pos/ID/update", 3, false, at("#/tills/3"), [{ Name: "Ben" }], submit],
+  "a change of the shop": ["merchant/update", 3, false, at("#/shop"), [{ Name: "Tea" }], submit],
+  "a change of a terminal": [
+    "merchant/terminal/ID/update",
+    3,
+    false,
+    at("#/tills"),
+    [openTerminals, (tab) => tab.click(tab.all(".devices button")[0]), { City: "Paarl" }],
+    submit,
+  ],
   "a new key": ["merchant/pos/ID/update", 3, false, at("#/tills/3"), [first("New secret key")], "Make a new key"],
   "a new password": [
     "merchant/pos/ID/update",

@@ -6,6 +6,7 @@ import {
   CLOSED,
   DRAWER,
   ITEM,
+  MERCHANT,
   OWNER,
   OWNERS_TILL,
   PAYMENT,
@@ -1343,4 +1344,128 @@ test("Who counts blind sees no sum of cash while the drawer is open", async () =
     }
     assert.ok(tab.text.includes("5.00"));
   }
+});
+
+test("The shop's page changes what the receipts say, how drawers are counted and the kinds of payment", async () => {
+  for (const [shown, typed, boxes, expected] of [
+    [{}, {}, [], undefined],
+    [{}, { TaxID: " 4012345678 ", Phone: "082 987 6543" }, [], { TaxID: "4012345678", Phone: "082 987 6543" }],
+    [
+      { ReceiptNote: null },
+      { ReceiptNote: "Thank you" },
+      ["DrawerBlind"],
+      { ReceiptNote: "Thank you", DrawerBlind: true },
+    ],
+    [
+      {},
+      {},
+      ["AcceptCash", "AllowLinkedCards"],
+      { MobileSettings: { Features: { AcceptCash: false }, AllowLinkedCards: 0 } },
+    ],
+  ]) {
+    const tab = await aShop({ hash: "#/shop", answers: { merchant: { Merchant: { ...MERCHANT, ...shown } } } });
+    assert.equal(tab.all("[name=ReceiptNote]").length, Number("ReceiptNote" in shown)); // the service may not know it
+    await tab.fill(typed);
+    for (const one of boxes) check(one)(tab);
+    await tab.press("Save");
+    const [sent] = sentOf(tab, "merchant/update");
+    if (!expected) assert.equal(sent, undefined);
+    else {
+      const { Location, Country, CountryCode, DeviceInfo, GMT, AppFramework, Lang, IP, ...fields } = sent;
+      const { Name, AddressDeFacto, Phone } = MERCHANT;
+      assert.deepEqual(fields, { Name, AddressDeFacto, Phone, ...expected });
+      assert.deepEqual([Country, CountryCode, GMT, Lang], ["ZA", "ZA", 2, "en"]);
+    }
+    assert.ok(tab.text.includes("Saved."));
+    assert.ok(!tab.offered().includes("Block"));
+  }
+  const tab = await aShop({ hash: "#/shop", answers: { "merchant/update": refused(202, ["Phone", 3]) } });
+  await tab.fill({ Phone: "1", Name: "Tea" });
+  await tab.press("Save");
+  assert.ok(tab.document.getElementById("shop-Phone-problem").label.startsWith("Type a telephone number"));
+  assert.equal(tab.document.activeElement.name, "Phone");
+});
+
+test("A system user finds a shop by its name, blocks it and corrects it", async () => {
+  const tea = { ...MERCHANT, ClientID: 12, Name: "Tea" };
+  const tab = await aShop({
+    me: SUPPORT,
+    answers: {
+      "merchant/list": {
+        Merchants: [tea, { ...tea, ClientID: 13, Name: "Teas", State: 0 }],
+        MerchantsCounters: { ItemCountTtl: 150 },
+      },
+    },
+  });
+  await tab.fill({ merchant: " tea " });
+  await tab.press("Choose");
+  assert.deepEqual(sentOf(tab, "merchant/list"), [{ Search: "tea" }]);
+  assert.deepEqual(
+    tab.all(".recent button").map((one) => one.label),
+    ["Tea Merchant 12", "Teas Merchant 13 Blocked"],
+  );
+  assert.ok(tab.text.includes("150 merchants match."));
+  await tab.press("Tea Merchant 12");
+  tab.go("#/shop");
+  await tab.settle();
+  await tab.press("Block", "Block");
+  assert.ok(tab.offered().includes("Unblock"));
+  await tab.fill({ Name: "Tea Room" });
+  await tab.press("Save");
+  assert.deepEqual(
+    sentOf(tab, "merchant/update").map(({ State, Name }) => [State, Name]),
+    [
+      [0, "Coffee"],
+      [undefined, "Tea Room"],
+    ],
+  );
+  assert.ok(tab.all(".who")[0].label.startsWith("Tea Room"));
+});
+
+test("An empty shop is led to its first sale in three steps, and one that has sold is not", async () => {
+  for (const [me, answers, steps] of [
+    [OWNER, {}, ["Look at your shop", "Make a till", "Sell"]],
+    [CASHIER, {}, []],
+    [OWNER, { "payment/listHistoryEx": listed(PAYMENT) }, []],
+  ]) {
+    const tab = await aShop({ me, hash: "#/today", answers });
+    assert.deepEqual(
+      tab.all(".steps a").map((one) => one.label),
+      steps,
+    );
+    assert.equal(tab.text.includes("Done"), steps.length > 0);
+  }
+});
+
+test("An administrator changes a terminal, and reads what is wrong at its field", async () => {
+  const tab = await aShop({
+    hash: "#/tills",
+    answers: {
+      "merchant/terminal/ID/update": {
+        status: 409,
+        ErrorCode: ErrorCode.TID_TAKEN,
+        ErrorMessage: "No.",
+        Validations: [{ Property: "Name", Code: ErrorCode.TID_TAKEN, Type: 1 }],
+      },
+    },
+  });
+  const [part] = tab.all("details.messages");
+  part.open = true;
+  tab.fire(part, "toggle");
+  await tab.settle();
+  tab.click(tab.all(".devices button")[0]);
+  await tab.settle();
+  await tab.fill({ Name: "TILL-2", City: "Paarl", SIC: "5812" });
+  check("State")(tab);
+  await tab.press("Save");
+  assert.equal(tab.document.getElementById("terminal-Name-problem").label, "Another terminal has this number already.");
+  delete tab.shop.answers["merchant/terminal/ID/update"];
+  await tab.press("Save");
+  assert.deepEqual(sentOf(tab, "merchant/terminal/ID/update").at(-1), {
+    Name: "TILL-2",
+    City: "Paarl",
+    SIC: "5812",
+    State: 0,
+  });
+  assert.equal(tab.all("dialog").length, 0);
 });

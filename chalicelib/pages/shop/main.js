@@ -10,6 +10,7 @@ import { Payments } from "./payments.js";
 import { PriceList } from "./price_list.js";
 import { isManager } from "../kit/session.js";
 import { canStore } from "../kit/storage.js";
+import { ShopPage } from "./shop_form.js";
 import { TillPage } from "./till_page.js";
 import { Tills } from "./tills.js";
 import { texts } from "./texts.js";
@@ -33,6 +34,7 @@ const views = {
   },
   tills: { title: texts.tills.title, view: Tills, one: TillPage, oneTitle: texts.tills.changeTitle },
   "price-list": { title: texts.prices.title, view: PriceList },
+  shop: { title: texts.shop.title, view: ShopPage, isListed: isManager },
   webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
   merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
 };

@@ -12,9 +12,9 @@ import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const FEATURES = Object.keys(texts.features);
-const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) => kind.feature === name));
+export const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) => kind.feature === name));
 const HABITS = FEATURES.filter((name) => !TAKEN.includes(name));
-const LINKED = "AllowLinkedCards"; // a setting of its own in the interface
+export const LINKED = "AllowLinkedCards"; // a setting of its own in the interface
 const RIGHTS = { ReturnOthers: 301, SeeAll: 201, Administrator: 220 };
 const AT_FIRST = {
   Features: { AcceptCash: true, Returns: true, Discounts: true, Offline: true, AutoLogin: true, [LINKED]: true },
@@ -68,6 +68,26 @@ function terminalFields(typed, { offered, terminals, country }) {
 const changesOf = (names, before, now) =>
   Object.fromEntries(names.filter((name) => Boolean(before[name]) !== now(name)).map((name) => [name, now(name)]));
 
+// The features of a till or shop in force, and whether it takes linked cards.
+export const featuresOf = ({ MobileSettings: { Features, AllowLinkedCardsEffective: linked } }) => ({
+  ...Features,
+  [LINKED]: Boolean(linked),
+});
+
+// The changes of these features in a form, as MobileSettings; undefined without any.
+export function featureChanges(form, names, before) {
+  const { [LINKED]: linked, ...features } = changesOf(
+    [...names, LINKED],
+    before,
+    (name) => form.elements[name].checked,
+  );
+  const changed = {
+    ...(Object.keys(features).length && { Features: features }),
+    ...(linked !== undefined && { [LINKED]: Number(linked) }),
+  };
+  return Object.keys(changed).length ? changed : undefined;
+}
+
 // The changed fields: the service changes nothing else.
 function changes(form, { Features, Rights, ...before }) {
   const typed = (name) => form.elements[name].value.trim();
@@ -78,9 +98,8 @@ function changes(form, { Features, Rights, ...before }) {
       .map((name) => [name, typed(name)]),
   );
   if (changed.Phone === "") Object.assign(changed, { Phone: undefined, PhoneNull: true });
-  const { [LINKED]: linked, ...features } = changesOf([...FEATURES, LINKED], Features, isOn);
-  if (Object.keys(features).length) changed.MobileSettings = { Features: features };
-  if (linked !== undefined) changed.MobileSettings = { ...changed.MobileSettings, [LINKED]: Number(linked) };
+  const settings = featureChanges(form, FEATURES, Features);
+  if (settings) changed.MobileSettings = settings;
   const names = Object.keys(RIGHTS);
   const rights = changesOf(names, Object.fromEntries(names.map((name) => [name, Rights.includes(RIGHTS[name])])), isOn);
   if (Object.keys(rights).length) {
@@ -101,7 +120,7 @@ function Choice({ name, problem, options, ...select }) {
       ${options.map(([value, words]) => html`<option key=${value} value=${value}>${words}</option>`)}</select><//>`;
 }
 
-function Checks({ legend, names, isOn, isDisabled, children }) {
+export function Checks({ legend, names, isOn, isDisabled, children }) {
   return html`<fieldset disabled=${isDisabled}>
     <legend>${legend}</legend>
     ${names.map(
@@ -175,11 +194,6 @@ function problemsOf(error) {
 }
 
 const SHOWN = ["Name", "Email", "Phone", "Password", "TID", "Number", ...ASKED];
-
-const featuresOf = ({ MobileSettings: { Features, AllowLinkedCardsEffective: linked } }) => ({
-  ...Features,
-  [LINKED]: Boolean(linked),
-});
 
 function Form({ all, save, onClose }) {
   const { shown } = all;

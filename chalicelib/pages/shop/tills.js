@@ -6,6 +6,7 @@ import { Loaded } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
 import { isManager, merchant, session, today } from "../kit/session.js";
 import { allTakings } from "./takings.js";
+import { Terminals } from "./terminals.js";
 import { CreateTill } from "./till_form.js";
 import { allTills, hasOwnList, isActive, isPerson, till } from "./till_list.js";
 import { Pages } from "./tables.js";
@@ -78,6 +79,7 @@ export function Tills({ query }) {
       ${isManager() && html`<button type="button" onClick=${() => setNew(true)}>${texts.tills.create}</button>`}
     </div>
     ${session().me.IsSystemUser && html`<${Messages} />`}
+    ${isManager() && html`<${Terminals} />`}
     <${Loaded} state=${state}>${(all) => html`<${Listed} page=${Number(query.page) || 1} ...${all} />`}<//>
     ${isNew && html`<${CreateTill} onClose=${close} />`}`;
 }

@@ -1,6 +1,7 @@
 // Today: the takings by kind, till and hour, next to the same day of last week.
 import { Chart } from "./chart.js";
 import { addDays, formatDay, formatHour, formatWeekday, hourInZone } from "../kit/dates.js";
+import { FirstSteps } from "./first_steps.js";
 import { isUnknown, listed } from "./history.js";
 import { useLoaded } from "../kit/load.js";
 import { approximate, difference, format, formatCount, formatShare, isNegative, negative } from "../kit/money.js";
@@ -171,6 +172,7 @@ export function Today() {
       <button type="button" class="quiet" onClick=${refresh}>${texts.refresh}</button>
     </div>
     <${Loaded} state=${state}>${({ rows, isWithoutCash }) => html`<${WithoutCash} isIt=${isWithoutCash} />
+      ${!rows.length && html`<${FirstSteps} />`}
       ${currencies(rows).map(
         (currency, number) =>
           html`<${OfCurrency} key=${currency} now=${of(rows, currency)} before=${before.data && of(before.data.rows, currency)}
