@@ -63,7 +63,13 @@ function DrawerForm({ title, acts, label, currency, digits, country, agent, draw
     const { elements } = form.current;
     const note = elements.Note.value.trim();
     const amount = isOfMoney ? typedAmount(elements[name].value.trim(), currency, digits) : note || null;
-    setWrong(amount !== null ? undefined : isOfMoney ? wrongNumber(elements[name].value.trim(), texts.return.noAmount, currency, digits) : texts.errors.checks[1]);
+    setWrong(
+      amount !== null
+        ? undefined
+        : isOfMoney
+          ? wrongNumber(elements[name].value.trim(), texts.return.noAmount, currency, digits)
+          : texts.errors.checks[1],
+    );
     if (amount === null) return elements[name].focus();
     const body = {
       Action: action.current,

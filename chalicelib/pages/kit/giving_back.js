@@ -5,7 +5,18 @@ import { call, randomText } from "./api.js";
 import { coinOf } from "./coins.js";
 import { Dialog } from "./dialogs.js";
 import { useLoaded } from "./load.js";
-import { difference, format, inCoins, isNegative, isZero, padded, share, sum, typedAmount, wrongNumber } from "./money.js";
+import {
+  difference,
+  format,
+  inCoins,
+  isNegative,
+  isZero,
+  padded,
+  share,
+  sum,
+  typedAmount,
+  wrongNumber,
+} from "./money.js";
 import { Failure, Field, Loaded, Money, Problem, problemOf } from "./parts.js";
 import { found, isReversal } from "./payments.js";
 import { isManager, session } from "./session.js";
@@ -166,7 +177,8 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
   }, [isByAmount, problem, attempt]);
 
   const amount =
-    attempt?.amount ?? (isByAmount ? typedAmount(typed, currency, Format.CurrencyE) : amountOf(goods, chosen, payment, country));
+    attempt?.amount ??
+    (isByAmount ? typedAmount(typed, currency, Format.CurrencyE) : amountOf(goods, chosen, payment, country));
   const isNone = !isByAmount && chosen.every(isZero);
   const wrong = attempt ? undefined : isNone ? names.noGoods : problemWith(amount, payment, typed);
   const submit = async (event) => {
