@@ -6,7 +6,8 @@ from typing import ClassVar, Self
 
 from pydantic import SkipValidation
 
-from chalicelib.domain.money import from_minor
+from chalicelib.domain.money import from_minor, minor_unit
+from chalicelib.domain.returned_lines import remaining_lines
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.errors import Check, Validation, invalid
 from chalicelib.schemas.base import Answer, Request, Text, View, validated, wire_name
@@ -48,13 +49,33 @@ class ReceiptQuery(Request):
 
 
 class ReceiptLineView(View):
-    """A line of a payment or of a return. Amount is its rounded price less its Discount."""
+    """A line of a payment or of a return. Amount is its rounded price less its Discount.
+
+    What remains of a payment's line can be given back; None at the line of a return.
+    """
 
     title: str
     quantity: Decimal
     price: Decimal
     discount: Decimal | None
     amount: Decimal
+    remaining_quantity: Decimal | None
+    remaining_amount: Decimal | None
+
+    @classmethod
+    def all_of(cls, transaction: Transaction) -> list[Self]:
+        """Return the lines of a transaction that moved money."""
+        lines, unit = transaction.receipt.purchases, minor_unit(transaction.currency)
+        left = remaining_lines(transaction) if lines and not transaction.is_reversal else [None] * len(lines)
+        return [
+            cls.carried(
+                line,
+                amount=line.sum_in(transaction.currency) * unit,
+                remaining_quantity=one and one.quantity,
+                remaining_amount=one and one.money_minor * unit,
+            )
+            for line, one in zip(lines, left, strict=True)
+        ]
 
 
 class ReceiptView(View):
@@ -74,9 +95,7 @@ class ReceiptView(View):
         purchases, currency = transaction.receipt.purchases, transaction.currency
         return cls(
             **texts,
-            lines=[
-                ReceiptLineView.carried(one, amount=from_minor(one.sum_in(currency), currency)) for one in purchases
-            ],
+            lines=ReceiptLineView.all_of(transaction),
             lines_total=from_minor(transaction.price_minor, currency) if purchases else None,
         )
 

@@ -15,7 +15,7 @@ def generated_files() -> dict[str, str]:
         "docs/errors.md": errors_guide(),
         "docs/alarms.md": alarms_guide(),
         "docs/parameters.md": parameters_guide(),
-        "chalicelib/pages/till/coins.js": coins_module(),
+        "chalicelib/pages/kit/coins.js": coins_module(),
         "chalicelib/pages/shop/iso_numbers.js": iso_numbers_module(),
         "chalicelib/pages/kit/error_codes.js": error_codes_module(),
         "chalicelib/pages/kit/kinds.js": kinds_module(),

@@ -9,13 +9,16 @@ from chalicelib.domain.money import COINS, ROUNDED_EURO, ROUNDING_EURO
 
 
 def coins_module() -> str:
-    """Return the coins by currency, in minor units, as a module of the till."""
+    """Return the coins by currency, in minor units, as a module of the pages."""
     coins = ", ".join(f"{currency}: {coin}" for currency, coin in sorted(COINS.items()))
     return f"""\
 // The smallest coin in use by currency, in minor units, which `make reference` writes.
-export const COINS = {{ {coins} }};
-export const EURO_COIN = {ROUNDED_EURO};
-export const ROUNDING_EURO = {json.dumps(sorted(ROUNDING_EURO))};
+const COINS = {{ {coins} }};
+const ROUNDING_EURO = {json.dumps(sorted(ROUNDING_EURO))};
+
+// The smallest coin of a currency. Some countries have no use for the smallest ones of the euro.
+export const coinOf = (currency, country) =>
+  currency === "EUR" && ROUNDING_EURO.includes(country) ? {ROUNDED_EURO} : (COINS[currency] ?? 1);
 """
 
 

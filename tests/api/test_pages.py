@@ -20,7 +20,7 @@ from tests.support import joined_pages as support
 from tests.support.http import get
 
 MAX_COMPRESSED_BYTES = {
-    SHOP: 70 * 1024,
+    SHOP: 80 * 1024,
     TILL: 60 * 1024,
 }  # in the package; of the till, what the shop's page does not share
 POLICY = {

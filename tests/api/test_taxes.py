@@ -15,7 +15,7 @@ from tests.support.cards import STEADY, a_card_body
 from tests.support.cost import store_calls, write_units
 from tests.support.export_files import rows_of
 from tests.support.goods import TAXES, Goods, a_goods_shop, a_line, put_taxes, taxes_of
-from tests.support.http import Reply, get
+from tests.support.http import Reply
 from tests.support.intercepted_calls import broken
 from tests.support.transactions import a_guid
 
@@ -170,25 +170,31 @@ def test_what_is_left_to_pay_is_reported_and_cash_that_is_rounded_is_not_left(go
     rounded = goods.sell(Amount="159.50", **basic).body["Transaction"]
     goods.sell(Amount="7.00")
     goods.give_back(deposit["ID"], Amount="9.50")
-    receipts = [
-        get(goods.shop.stage, f"/api/v1/payment/receipt/{one['ID']}", goods.shop.owner).body["Receipt"]
-        for one in (deposit, rounded)
-    ]
+    receipts = [goods.receipt(one["ID"]) for one in (deposit, rounded)]
 
     [row] = goods.takings()["Takings"]
     assert (row["Amount"], row["Discounts"], row["LeftToPay"]) == (226, 1, Decimal("100.03"))
     assert [one["LinesTotal"] for one in receipts] == [Decimal("159.53"), Decimal("159.50")]
     line = {"Title": "Tea", "Quantity": 2, "Price": 50, "Discount": Decimal("0.50"), "Amount": Decimal("99.50")}
     cake = {"Title": "Cake", "Quantity": 1, "Price": Decimal("60.03"), "Discount": None, "Amount": Decimal("60.03")}
+    left = [[(one.pop("RemainingQuantity"), one.pop("RemainingAmount")) for one in got["Lines"]] for got in receipts]
     assert [one["Lines"] for one in receipts] == [[line, cake]] * 2
+    assert left == [
+        [(2, Decimal("31.18")), (1, Decimal("18.82"))],
+        [(2, Decimal("99.48")), (1, Decimal("60.02"))],
+    ]
 
 
 def test_returns_by_line_and_by_amount_give_back_every_cent_of_tax(goods: Goods) -> None:
     sold = goods.sell(COFFEES, CAKE, MILK).body["Transaction"]
     by_line = goods.give_back(sold["ID"], "1 x Coffee 25", "2 x Milk 12.0").body["Transaction"]
     by_amount = goods.give_back(sold["ID"], Amount="10.00").body["Transaction"]
+    receipts = [goods.receipt(one["ID"]) for one in (sold, by_line)]
     rest = goods.give_back(sold["ID"]).body["Transaction"]
 
+    left, of_return = ([(one["RemainingQuantity"], one["RemainingAmount"]) for one in got["Lines"]] for got in receipts)
+    assert left == [(1, Decimal("21.99")), (1, Decimal("40.36")), (1, Decimal("10.55"))]
+    assert of_return == [(None, None)] * 2
     assert (by_line["Amount"], taxes_of(by_line)) == (49, {"VAT15": ("25.00", "3.26"), "VAT0": ("24.00", "0.00")})
     assert taxes_of(by_amount) == {"VAT15": ("8.55", "1.12"), "VAT0": ("1.45", "0.00")}
     for field in ("Gross", "Tax"):

@@ -15,7 +15,7 @@ from tests.support.cards import EXP, PAN
 from tests.support.http import OWNER, Reply, get, post
 from tests.support.transactions import a_body
 
-VIEWS = ("Today", "Days", "A week", "Day report", "Payments", "Tills", "Price list", "Webhooks")
+VIEWS = ("Today", "Days", "A week", "Day report", "Drawer", "Payments", "Tills", "Price list", "Shop", "Webhooks")
 Login = tuple[str, str]
 
 

@@ -98,6 +98,8 @@ def test_a_file_says_what_it_would_change_before_it_changes(visit_of_a_shop: Vis
     dialog.get_by_role("button", name="Cancel").click()
     for answer in ("Cancel", "Import"):
         choose(FILE)
+        expect(dialog).not_to_contain_text("Taken away")  # the first choice changes what the file has
+        dialog.get_by_label("Replace the whole list").check()
         for words in (
             "Added: 1",
             "Tea",

@@ -57,7 +57,7 @@ def test_a_double_click_gives_back_once(shop: Shop, store: Store) -> None:
 def test_a_return_can_be_left(shop: Shop, store: Store) -> None:
     paid = store.pay()
     open_payment(shop, paid)
-    for key in ("Tab+Tab+Enter", "Escape"):  # over Return to Cancel
+    for key in ("Tab+Tab+Tab+Enter", "Escape"):  # over Reason and Return to Cancel
         shop.button("Return…").click()
         expect(shop.page.get_by_label("Amount")).to_be_focused()
         for one in key.split("+"):
@@ -103,7 +103,7 @@ def test_a_return_whose_answer_is_lost_gives_back_once_also_after_a_reload(shop:
     shop.page.reload()
     expect(shop.button("Return…")).to_have_count(0)
     shop.button("Send again").click()
-    expect(shop.page.get_by_label("Amount")).not_to_be_editable()
+    expect(shop.page.get_by_label("Reason")).not_to_be_editable()
     shop.give_back().click()
     expect(shop.page.get_by_text("4.00 was given back")).to_be_visible()
     assert store.given_back(paid) == (Decimal(4), 1)

@@ -10,7 +10,7 @@ from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
 from tests.support.accounts import PASSWORD, a_stored_merchant, an_account
 from tests.support.builders import an_email
-from tests.support.http import post
+from tests.support.http import get, post
 from tests.support.transactions import a_body
 
 FEATURES = ("AcceptCash", "AcceptPrepaid", "AcceptCredit", "AcceptOuterCard", "Offline", "AutoLogin")
@@ -78,3 +78,49 @@ def test_the_first_till_of_a_shop_asks_where_its_terminal_stands(visit_by_phone:
 
     expect(dialog.get_by_text("Kiosk can sell now.")).to_be_focused()
     assert post(stage, "/api/v1/payment/submit", a_body(), (email, PASSWORD)).error == (200, 0)
+
+
+def test_an_owner_corrects_the_shop_and_a_terminal(shop: Shop, store: Store) -> None:
+    path = f"/api/v1/merchant/{store.client_id}"
+    shop.page.get_by_text("Terminals", exact=True).click()
+    shop.page.locator(".devices").get_by_role("button", name="Change").first.click()
+    dialog = shop.page.get_by_role("dialog")
+    dialog.get_by_label("Town").fill("Paarl")
+    assert shop.visit.violations() == []
+    dialog.get_by_role("button", name="Save").click()
+    expect(shop.page.get_by_role("listitem").filter(has_text="Paarl")).to_be_visible()
+    shop.look_at("Shop")
+    shop.page.get_by_label("Tax number").fill("4012345678")
+    shop.page.get_by_label("Telephone").fill("082 987 6512")
+    shop.page.get_by_label("Count blind").check()
+    shop.page.get_by_label("On account").check()
+    shop.button("Save").click()
+    expect(shop.page.get_by_text("Saved.")).to_be_visible()
+
+    stored = get(store.stage, path, store.owner).body["Merchant"]
+    assert [stored[name] for name in ("Name", "TaxID", "Phone", "DrawerBlind")] == [
+        store.merchant.name,
+        "4012345678",
+        "+27 82 987 6512",
+        True,
+    ]
+    assert stored["MobileSettings"]["Features"]["AcceptCredit"] is True
+    terminals = post(store.stage, f"{path}/terminal/list", {}, store.owner).body["Terminals"]
+    assert [one["City"] for one in terminals].count("Paarl") == 1
+
+
+def test_a_system_user_finds_a_shop_by_its_name_and_blocks_it(visit_by_phone: Visit, stage: str) -> None:
+    store, support = a_store(stage), an_account(system=True)
+    shop = Shop(visit_by_phone, stage)
+    shop.open()
+    shop.fill_in((support.email, PASSWORD))
+    shop.page.get_by_label("Name or number").fill(store.merchant.name)
+    shop.button("Choose").click()
+    assert (shop.visit.violations(), shop.visit.overflow()) == ([], 0)
+    shop.page.get_by_role("button", name=f"Merchant {store.client_id}").click()
+    shop.look_at("Shop")
+    shop.button("Block").click()
+    shop.page.get_by_role("dialog").get_by_role("button", name="Block").click()
+    expect(shop.button("Unblock")).to_be_visible()
+
+    assert post(stage, "/api/v1/payment/submit", a_body(), store.till).error == (401, 108)

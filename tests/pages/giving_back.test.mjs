@@ -1,118 +1,38 @@
-// The dialog of a return: one key until its outcome is known, whatever is lost, clicked twice or loaded again.
+// The return of a payment: what it gives back, and one key until its outcome is known, whatever is lost, clicked twice or
+// loaded again.
 import assert from "node:assert/strict";
-import { Patience, modules } from "./page.mjs";
+import { CASHIER, PAYMENT, aShop, aTill, listed } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
-const PAYMENT = {
-  ID: "P1",
-  CurrencyID: "ZAR",
-  AmountEff: "12.30",
-  CanReturn: true,
-  InputType: 10,
-  Format: { CurrencyE: 2 },
-};
 const LOST = null;
-const DONE = { status: 200, body: { ErrorCode: 0, Amount: "12.30", CurrencyID: "ZAR" } };
-const UNKNOWN = { status: 200, body: { ErrorCode: 310 } };
-const refusal = (status, ErrorCode) => ({ status, body: { ErrorCode, ErrorMessage: "No." } });
+const UNKNOWN = { ErrorCode: 310, Transaction: { ...PAYMENT, Amount: "2.30" } };
+const DONE = { Transaction: { ...PAYMENT, ID: "R1", Amount: "2.30" } };
+const refusal = (status, ErrorCode) => ({ status, ErrorCode, ErrorMessage: "No." });
 
-// A tab of the browser: what it stores, and the answers that it gets.
-class Tab {
-  stored = new Map();
-  sent = []; // {key, body}
-  answers = [];
-  told = []; // the ends: "answered" or "stale"
+const returns = (tab) => tab.sent.filter(({ path }) => /^payment\/reverse/.test(path));
+const tranOf = (tab) => returns(tab).at(-1).body.BasicReverseTran;
+const dialogButton = (tab) => tab.all("dialog form button").find((one) => one.type === "submit");
+const receipt = (...Lines) => ({
+  "payment/receipt/ID": { Receipt: { Subject: "", Html: "", Text: "", Lines, LinesTotal: "1.00" } },
+});
+const payment = (changes, ...lines) => ({
+  "payment/ID": { Transactions: [{ ...PAYMENT, ...changes }] },
+  ...receipt(...lines),
+});
 
-  async fetch(url, { body, headers }) {
-    this.sent.push({ url: url.pathname, key: headers["Idempotency-Key"], body });
-    const answer = this.answers.shift();
-    if (!answer) throw new TypeError("Failed to fetch");
-    return { status: answer.status, headers: new Map(), text: async () => JSON.stringify(answer.body) };
-  }
+async function opened(answers = {}, given = {}) {
+  const tab = await aShop({ hash: "#/payments/P1", answers, ...given });
+  await tab.press("Return…");
+  return tab;
+}
 
-  // Load the page and open the dialog.
-  open(payment = PAYMENT) {
-    const storage = {
-      getItem: (name) => this.stored.get(name) ?? null,
-      setItem: (name, text) => this.stored.set(name, text),
-      removeItem: (name) => this.stored.delete(name),
-      clear: () => this.stored.clear(),
-    };
-    let drawn = this.sent.length;
-    const globals = {
-      navigator: { languages: ["en"] },
-      document: { documentElement: {}, baseURI: "https://pay.example/app" },
-      location: { hash: "" },
-      history: { state: { number: 1 } },
-      addEventListener() {},
-      localStorage: { getItem: () => null },
-      sessionStorage: storage,
-      fetch: (...given) => this.fetch(...given),
-      crypto: { getRandomValues: (bytes) => bytes.fill((drawn += 1)) },
-      setTimeout() {},
-      clearTimeout() {},
-      performance,
-      Date,
-      AbortController: Patience,
-      globalThis: {},
-    };
-    const kept = [];
-    let place;
-    const slot = (made) => {
-      place += 1;
-      return (kept[place] ??= made());
-    };
-    const hooks = {
-      html: (strings, ...values) => ({ strings, values }),
-      useRef: (current) => slot(() => ({ current })),
-      useLayoutEffect() {},
-      useId: () => "id",
-      useState: (first) => {
-        const own = slot(() => ({ value: first }));
-        return [
-          own.value,
-          (value) => {
-            own.value = value;
-          },
-        ];
-      },
-    };
-    const load = modules(globals, hooks);
-    load("shop/texts.js");
-    const { ReturnDialog } = load("kit/giving_back.js");
-    const given = {
-      payment,
-      onClose() {},
-      onAnswered: () => this.told.push("answered"),
-      onStale: () => this.told.push("stale"),
-    };
-    this.form = { reason: { value: "" }, amount: { focus() {} } };
-    this.render = () => {
-      place = -1;
-      const { strings, values } = ReturnDialog(given);
-      const at = (name) => values.find((_, number) => strings[number].endsWith(`${name}=`));
-      at("form ref").current = { elements: this.form };
-      return at;
-    };
-    this.submit = this.render()("onSubmit");
-    return this;
-  }
-
-  type(amount) {
-    this.render()("onInput")({ target: { value: amount } });
-    this.submit = this.render()("onSubmit");
-  }
-
-  // Press the button, which shows the answer. Each press is by what is shown then.
-  async press(answer) {
-    this.answers.push(answer);
-    await this.submit({ preventDefault() {} });
-    this.submit = this.render()("onSubmit");
-  }
-
-  get keys() {
-    return new Set(this.sent.map((one) => one.key)).size;
-  }
+// Press the button of the dialog, which is answered so. An answer closes the dialog.
+async function give(tab, answer) {
+  const name = tab.all("dialog").length ? null : tab.offered().find((one) => ["Return…", "Send again"].includes(one));
+  if (name) await tab.press(name);
+  tab.shop.answers["payment/reverse"] = answer;
+  tab.click(dialogButton(tab));
+  await tab.settle();
 }
 
 for (const [name, answer] of [
@@ -121,82 +41,259 @@ for (const [name, answer] of [
   ["still in progress", refusal(409, 301)],
   ["an outage", refusal(503, 903)],
   ["a defect", refusal(500, 901)],
-  ["of a proxy", { status: 504, body: { message: "Endpoint request timed out" } }],
-  ["nothing", { status: 504, body: null }],
-]) {
-  for (const isReloaded of [false, true]) {
-    test(`A return whose answer was ${name} is the same return${isReloaded ? " after a reload" : ""}`, async () => {
-      const tab = new Tab().open();
-      tab.type("2.30");
-      tab.form.reason.value = "Broken";
-      await tab.press(answer);
-      if (isReloaded || answer === UNKNOWN)
-        tab.open(); // an answer closes the dialog
-      else tab.type("3.00");
-      tab.form.reason.value = "Other";
-      await tab.press(refusal(429, 402)); // says nothing about the first
-      await tab.press(DONE);
+  ["of a proxy", { status: 504, ErrorCode: "x" }],
+])
+  test(`A return whose answer was ${name} is the same return, after a reload too`, async () => {
+    const tab = await opened();
+    await tab.fill({ amount: "2.3", reason: "Broken" });
+    await give(tab, answer);
+    await give(tab, refusal(429, 402)); // says nothing about the first
+    tab.hash = "#/payments/P1";
+    tab.open();
+    await tab.settle();
+    assert.ok(!tab.offered().includes("Return…"));
+    await give(tab, refusal(503, 903));
+    await give(tab, DONE);
 
-      assert.equal(tab.sent.length, 3);
-      assert.equal(tab.keys, 1);
-      assert.equal(new Set(tab.sent.map((one) => one.body)).size, 1);
-      assert.match(tab.sent[0].body, /"Amount":"2.30","PartialReverse":true,"CurrencyID":"ZAR","Description":"Broken"/);
-      assert.equal(tab.told.at(-1), "answered");
-      assert.equal(tab.stored.size, 0);
+    assert.equal(returns(tab).length, 4);
+    assert.equal(new Set(returns(tab).map(({ key, body }) => key + JSON.stringify(body))).size, 1);
+    const { TransactionID, ...sent } = tranOf(tab);
+    assert.deepEqual(sent, {
+      ReverseMode: 2,
+      Amount: "2.30",
+      PartialReverse: true,
+      CurrencyID: "ZAR",
+      Description: "Broken",
     });
-  }
-}
+    assert.ok(tab.text.includes("R 2.30 was given back."));
+    assert.ok(tab.offered().includes("Return…"));
+  });
 
-const DECIDED = [
+for (const [name, ...answers] of [
   ["refused", refusal(400, 202)],
   ["not tried at the bank", refusal(503, 902)],
-];
-for (const [name, ...answers] of [
-  ...DECIDED,
-  ...DECIDED.map(([name, answer]) => [`lost and then ${name}`, LOST, answer]),
+  ["lost and then refused", LOST, refusal(400, 202)],
   ["too many at once", refusal(429, 402)],
-]) {
+])
   test(`After a return that was ${name} another one begins`, async () => {
-    const tab = new Tab().open();
-    for (const answer of answers) await tab.press(answer);
-    tab.type("3.00");
-    await tab.press(DONE);
+    const tab = await opened();
+    for (const answer of answers) await give(tab, answer);
+    await tab.fill({ amount: "3.00" });
+    await give(tab, DONE);
 
-    assert.equal(tab.keys, 2);
-    assert.match(tab.sent.at(-1).body, /"Amount":"3.00"/);
+    assert.notEqual(returns(tab)[0].key, returns(tab).at(-1).key);
+    assert.equal(tranOf(tab).Amount, "3.00");
   });
-}
 
-test("A double click is one return", async () => {
-  const tab = new Tab().open();
-  const { submit } = tab;
-  tab.answers = [DONE, DONE];
-  await Promise.all([submit({ preventDefault() {} }), submit({ preventDefault() {} })]);
+test("A double click is one return, and no text that is no amount is sent", async () => {
+  const tab = await opened();
+  for (const [typed, words] of [
+    ["", "Type an amount"],
+    ["0", "Type an amount above zero."],
+    ["-1", "Type an amount above zero."],
+    ["12.31", "At most R 12.30"],
+    ["1.005", "Type at most 2 decimals."],
+  ]) {
+    await tab.fill({ amount: typed });
+    await give(tab, DONE);
+    assert.ok(tab.all("dialog [role=alert]")[0].label.startsWith(words), typed);
+    assert.equal(tab.document.activeElement.name, "amount");
+  }
+  await tab.fill({ amount: "2.30" });
+  tab.shop.answers["payment/reverse"] = DONE;
+  const button = dialogButton(tab);
+  tab.click(button);
+  tab.click(button);
+  await tab.settle();
 
-  assert.equal(tab.sent.length, 1);
+  assert.equal(returns(tab).length, 1);
 });
 
-test("A payment that changed since it was read is told, and nothing of the return is left", async () => {
-  const tab = new Tab().open();
-  await tab.press(refusal(409, 304));
+test("A card that was not present is given back by its own request, and all that remains says so", async () => {
+  const tab = await opened(payment({ CanReturnCNP: true }));
+  tab.click(dialogButton(tab));
+  await tab.settle();
 
-  assert.deepEqual(tab.told, ["stale"]);
-  assert.equal(tab.stored.size, 0);
+  assert.equal(returns(tab)[0].path, "payment/reversecnp");
+  assert.deepEqual([tranOf(tab).ReverseMode, tranOf(tab).Amount, tranOf(tab).PartialReverse], [5, "12.30", false]);
 });
 
-test("No amount that is none, is not above zero, is too much or has too many decimals is sent", async () => {
-  for (const typed of ["", "x", "0", "-1", "12.31", "1.005"]) {
-    const tab = new Tab().open();
-    tab.type(typed);
-    await tab.press(DONE);
-    assert.equal(tab.sent.length, 0, typed);
+test("A return that meets a changed payment shows what is left, or that nothing is", async () => {
+  for (const [AmountEff, words, next] of [
+    ["2.00", "Now R 2.00 is left.", "Return R 2.00"],
+    ["0.00", "another return has given back everything", undefined],
+  ]) {
+    const tab = await opened();
+    tab.shop.answers["payment/ID"] = { Transactions: [{ ...PAYMENT, AmountEff, AmountRvs: "10.30", CountRvs: 1 }] };
+    await give(tab, refusal(409, 304));
+
+    assert.ok(tab.all("dialog [role=alert]")[0].label.includes(words));
+    assert.equal(dialogButton(tab)?.label, next);
+    assert.ok(!tab.session.has("payments.return.P1"));
   }
 });
 
-test("A card that was not present is given back by its own request, and a full return says so", async () => {
-  const tab = new Tab().open({ ...PAYMENT, CanReturnCNP: true });
-  await tab.press(DONE);
+test("A look-up that fails says so and can be tried again, and a payment that cannot be returned now is told", async () => {
+  const tab = await opened();
+  await tab.press("Cancel");
+  tab.shop.answers["payment/receipt/ID"] = LOST;
+  await tab.press("Return…");
+  assert.ok(tab.all("dialog [role=alert]")[0].label.includes("No answer came"));
+  delete tab.shop.answers["payment/receipt/ID"];
+  await tab.press("Try again");
+  assert.equal(dialogButton(tab).label, "Return R 12.30");
+  await tab.press("Cancel");
+  tab.shop.answers["payment/ID"] = { Transactions: [{ ...PAYMENT, CanReturn: false }] };
+  await tab.press("Return…");
+  assert.ok(tab.all("dialog [role=alert]")[0].label.includes("allows no return of this payment now"));
+});
 
-  assert.ok(tab.sent[0].url.endsWith("payment/reversecnp"));
-  assert.match(tab.sent[0].body, /"ReverseMode":5,"Amount":"12.30","PartialReverse":false/);
+const line = (Title, Price, RemainingQuantity, RemainingAmount) => ({
+  Title,
+  Quantity: 1,
+  Discount: null,
+  Amount: "1.00",
+  Price,
+  RemainingQuantity,
+  RemainingAmount,
+});
+const COFFEE = line("Coffee", "38.00", 2, "76.00");
+const CAKE = line("Cake", "45.50", 1, "45.50");
+const HAM = line("Ham (kg)", "99.99", "0.350", "35.00");
+const SOLD = [COFFEE, CAKE, HAM, line("Discount", "-5.00", 1, "0.00"), line("Tea", "20.00", 0, "0.00")];
+const GOODS = {
+  "one of two": [{}, SOLD, ["+ Coffee"], "38.00", [["Coffee", "38.00", "1"]]],
+  "one too many": [
+    {},
+    SOLD,
+    ["+ Coffee", "+ Coffee", "− Coffee", "+ Cake"],
+    "83.50",
+    [
+      ["Coffee", "38.00", "1"],
+      ["Cake", "45.50", "1"],
+    ],
+  ],
+  "a weight, in coins": [
+    {},
+    [...SOLD.slice(0, 2), line("Ham (kg)", "99.99", "0.350", "34.96")],
+    ["+ Ham (kg)"],
+    "35.00",
+    [["Ham (kg)", "99.99", "0.350"]],
+  ],
+  "a weight by card": [
+    { InputType: 7 },
+    [...SOLD.slice(0, 2), line("Ham (kg)", "99.99", "0.350", "34.96")],
+    ["+ Ham (kg)"],
+    "34.96",
+    [["Ham (kg)", "99.99", "0.350"]],
+  ],
+  "a third": [{ InputType: 7 }, [line("Tea", "3.33", 3, "10.00"), CAKE], ["+ Tea"], "3.33", [["Tea", "3.33", "1"]]],
+  "two thirds": [
+    { InputType: 7 },
+    [line("Tea", "3.33", 3, "10.00"), CAKE],
+    ["+ Tea", "+ Tea"],
+    "6.67",
+    [["Tea", "3.33", "2"]],
+  ],
+  "a weight step by step": [
+    { InputType: 7 },
+    [line("Ham", "10.00", "2.5", "25.00"), CAKE],
+    ["+ Ham", "+ Ham", "+ Ham", "− Ham"],
+    "20.00",
+    [["Ham", "10.00", "2"]],
+  ],
+  "equal lines": [
+    { InputType: 7 },
+    [line("Tea", "10", 1, "9.00"), line("Tea", "10.00", 2, "20.00"), CAKE],
+    ["+ Tea", "+ Tea"],
+    "19.00",
+    [["Tea", "10", "2"]],
+  ],
+  everything: [
+    {},
+    SOLD,
+    ["All of it"],
+    "156.52",
+    [
+      ["Coffee", "38.00", "2"],
+      ["Cake", "45.50", "1"],
+      ["Ham (kg)", "99.99", "0.350"],
+    ],
+  ],
+};
+for (const [name, [changes, lines, presses, amount, sent]] of Object.entries(GOODS))
+  test(`Goods that come back give back what the service computes: ${name}`, async () => {
+    const tab = await opened(payment({ AmountEff: "156.52", ...changes }, ...lines));
+    assert.equal(dialogButton(tab).label, "Return");
+    await tab.press(...presses);
+    assert.equal(dialogButton(tab).label, `Return R ${amount}`);
+    await give(tab, DONE);
+
+    const { Amount, PartialReverse, AuxDataInput } = tranOf(tab);
+    assert.deepEqual([Amount, PartialReverse], [amount, amount !== "156.52"]);
+    assert.deepEqual(
+      AuxDataInput.AuxData.Purchases.map((one) => [one.Title, one.Price, one.Quantity]),
+      sent,
+    );
+  });
+
+test("Nothing is chosen at first, and an amount is the second way, without goods", async () => {
+  const tab = await opened(payment({ AmountEff: "121.50" }, COFFEE, CAKE));
+  assert.deepEqual(
+    tab.all(".goods output").map((one) => one.label),
+    ["0 of 2", "0 of 1"],
+  );
+  await give(tab, DONE);
+  assert.ok(tab.all("dialog [role=alert]")[0].label.includes("Choose what comes back"));
+  await tab.press("+ Cake", "Return an amount");
+  assert.equal(dialogButton(tab).label, "Return");
+  await tab.fill({ amount: "5" });
+  await give(tab, DONE);
+
+  assert.deepEqual([returns(tab).length, tranOf(tab).Amount, tranOf(tab).AuxDataInput], [1, "5.00", undefined]);
+});
+
+test("With a right a till lists the sales of the shop with their sellers, and returns those of others", async () => {
+  const theirs = { ...PAYMENT, ID: "P2", PosID: 4, TransPos: { Name: "Back till" } };
+  for (const [Rights, isAll, offered] of [
+    [[], false, 1],
+    [[201], true, 1],
+    [[201, 301], true, 2],
+  ]) {
+    const shown = Rights.includes(201) ? [PAYMENT, theirs] : [PAYMENT];
+    const tab = await aTill({
+      me: { ...CASHIER, Rights },
+      hash: "#/sales",
+      answers: { "payment/listHistoryEx": listed(...shown) },
+    });
+    const { ListBasicModel } = tab.sent.find(({ path }) => path === "payment/listHistoryEx").body;
+    assert.equal(ListBasicModel.AccountID, isAll ? undefined : 3);
+    assert.equal(tab.text.includes("Back till"), isAll);
+    assert.equal(tab.offered().filter((one) => one === "Return…").length, offered);
+  }
+});
+
+test("A till returns a line in four taps, and another one after it", async () => {
+  const left = { ...PAYMENT, AmountEff: "83.50", AmountRvs: "38.00", CountRvs: 1, ReverseID: "R1" };
+  const tab = await aTill({
+    answers: {
+      "payment/listHistoryEx": listed({ ...PAYMENT, AmountEff: "121.50" }),
+      ...payment({ AmountEff: "121.50" }, COFFEE, CAKE),
+      "payment/reverse": { Transaction: { ...PAYMENT, ID: "R1", Amount: "38.00" } },
+    },
+  });
+  tab.go("#/sales");
+  await tab.pass(0.3);
+  await tab.press("Return…");
+  await tab.press("+ Coffee");
+  tab.shop.answers["payment/ID"] = { Transactions: [left] };
+  await tab.press("Return R 38.00");
+  assert.ok(tab.text.includes("R 38.00 was given back. Take the cash out of your own drawer"));
+  tab.shop.answers["payment/receipt/ID"] = receipt({ ...COFFEE, RemainingQuantity: 1, RemainingAmount: "38.00" }, CAKE)[
+    "payment/receipt/ID"
+  ];
+  await tab.press("Return…", "All of it", "Return R 83.50");
+
+  assert.equal(returns(tab).length, 2);
+  assert.notEqual(returns(tab)[0].key, returns(tab)[1].key);
 });

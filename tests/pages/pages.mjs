@@ -38,6 +38,7 @@ export const PAYMENT = {
   IsNotFinished: false,
   CanReturn: true,
   CanReturnCNP: false,
+  PosID: 3,
   Amount: "12.30",
   AmountEff: "12.30",
   AmountRvs: "0.00",
@@ -79,6 +80,18 @@ export const OWNERS_TILL = {
   IsAdministrator: true,
   TerminalID: null,
   TID: null,
+};
+export const MERCHANT = {
+  ID: 7,
+  ClientID: 7,
+  State: 1,
+  Name: "Coffee",
+  AddressDeFacto: "1 Long Street",
+  Phone: "+27829876543",
+  TaxID: null,
+  CountryID: "ZA",
+  DrawerBlind: false,
+  MobileSettings: { Features: { AcceptCash: true }, AllowLinkedCardsEffective: 1 },
 };
 export const WEBHOOK = {
   ID: 8,
@@ -156,7 +169,7 @@ export const TERMINAL = {
 export function kindOf(path) {
   const [place] = path.split("?");
   return place
-    .replace(/^merchant\/[^/]+/, "merchant")
+    .replace(/^merchant\/(?!list)[^/]+/, "merchant")
     .replace(
       /\/\d+|^(payment)\/(receipt\/)?(?!receipt|listHistoryEx|submit|reverse|GetLinkedCards|AuthAccount)[^/]+/g,
       (_, kind, receipt = "") => (kind ? `payment/${receipt}ID` : "/ID"),
@@ -209,10 +222,10 @@ export class Shop {
     const me = this.tokens.get(token);
     if (!me) return { status: 401, ErrorCode: 105, ErrorMessage: "Sign in." };
     if (kind === "user/me") return this.me(me, path.split("AccountID=")[1]);
-    return this.#usual(kind, body);
+    return this.#usual(kind, body, path);
   };
 
-  #usual(kind, body) {
+  #usual(kind, body, path) {
     const usual = {
       "user/logout/session": {},
       "report/takings": { Takings: [], Taxes: [], Late: [], ReceiptNumbers: [] },
@@ -229,8 +242,17 @@ export class Shop {
         : { Receipt: { Subject: "Receipt", Html: "<p>", Text: "Tea", Lines: [], LinesTotal: null } },
       "payment/reverse": { Transaction: { ...PAYMENT, ID: "R1" } },
       "payment/reversecnp": { Transaction: { ...PAYMENT, ID: "R1" } },
+      merchant: { Merchant: MERCHANT },
+      "merchant/update": { Merchant: { ...MERCHANT, ...body } },
+      "merchant/list": () => ({
+        Merchants: /^\d+$/.test(body.Search)
+          ? [{ ...MERCHANT, ClientID: Number(body.Search), Name: `Shop of ${body.Search}` }]
+          : [],
+        MerchantsCounters: { ItemCountTtl: 1 },
+      }),
+      "merchant/terminal/ID/update": { Terminal: TERMINAL },
       "merchant/pos/list": { PosList: [OWNERS_TILL, TILL], PosCounters: { PageCount: 1 } },
-      "merchant/pos/ID": { Pos: TILL },
+      "merchant/pos/ID": { Pos: path.endsWith("/pos/1") ? OWNERS_TILL : TILL },
       "merchant/pos/ID/update": { Pos: TILL },
       "merchant/pos/create": { Pos: { ...TILL, ID: 4 } },
       "merchant/terminal/list": { Terminals: [TERMINAL], TerminalsCounters: { PageCount: 1 } },

@@ -1,7 +1,7 @@
 // The price list of the shop's page: its CSV, its differences, and the changes of two people.
 import assert from "node:assert/strict";
 import { difference, merged } from "../../chalicelib/pages/shop/price_changes.js";
-import { read, write } from "../../chalicelib/pages/shop/price_csv.js";
+import { read, withItems, write } from "../../chalicelib/pages/shop/price_csv.js";
 import { test } from "./runner.mjs";
 
 const NOTHING = { Price: null, Unit: null, TaxCode: null, Group: null, Barcode: null, Active: true };
@@ -13,20 +13,26 @@ const ITEMS = [
   an("-5", { Title: "'-a quotation'", Unit: "kg", Group: "two\r\nlines" }),
   an(" a;=b ", { Title: "日本\u200b=x", Price: "12345678901234567.89" }),
 ];
-const readAs = (text, options) => read(text, { taxes: TAXES, items: [], digits: 2, ...options });
+const readAs = (text, options) => read(text, { taxes: TAXES, items: [], digits: 2, currency: "ZAR", ...options });
 const problemsOf = (text, options) =>
   readAs(text, options).problems.map(({ line, column, code }) => [line, column, code].filter(Boolean).join(" "));
 
 test("What is exported is read again unchanged", () => {
-  assert.deepEqual(readAs(write(ITEMS)), { items: ITEMS, problems: [] });
+  for (const currency of ["ZAR", "USD"])
+    assert.deepEqual(readAs(write(ITEMS, currency), { currency }), { items: ITEMS, problems: [], others: [] });
 });
 
 test("No cell of the export is computed", () => {
-  const text = write(ITEMS);
+  const text = write(ITEMS, "ZAR");
 
-  assert.ok(text.startsWith("\ufeffCode,Title,Price,Unit,TaxCode,Group,Barcode,Active\r\n"));
-  assert.ok(text.includes("\r\n'=1+1,''=cmd|"));
-  assert.ok(text.includes("\r\n'-5,''-a quotation'"));
+  assert.ok(text.startsWith("\ufeffCode;Title;Price;Unit;TaxCode;Group;Barcode;Active\r\ncoffee;The coffee;38,00;"));
+  assert.ok(text.includes("\r\n'=1+1;''=cmd|"));
+  assert.ok(text.includes("\r\n'-5;''-a quotation'"));
+  assert.ok(
+    write(ITEMS, "USD").startsWith(
+      "\ufeffCode,Title,Price,Unit,TaxCode,Group,Barcode,Active\r\ncoffee,The coffee,38.00,",
+    ),
+  );
 });
 
 // What a spreadsheet takes for a formula: in any part that a semicolon makes, after quotes, spaces and marks that nobody sees.
@@ -37,7 +43,7 @@ test("A text with a formula anywhere is not computed, and is read again unchange
     hidden.flatMap((mark) => [`${mark}${sign}1+1`, `Tea;${mark}${sign}1+1`, `a;b;${mark}${sign}1`, `'${mark}${sign}1`]),
   );
   for (const Title of [...texts, "Tea; milk", "'Tea'", "''=1", "Tea;'=1"]) {
-    const written = write([an("a", { Title, Group: "Tea;=1" })]);
+    const written = write([an("a", { Title, Group: "Tea;=1" })], "USD");
     const { items, problems } = readAs(written);
     assert.deepEqual(problems, []);
     assert.equal(items[0].Title, Title);
@@ -57,13 +63,18 @@ for (const [name, text] of [
     "spaces around what is no text",
     'Code,Title,Price,TaxCode,Active\ncoffee,"Coffee, black", 38.50 ," vat15 ", Yes \n',
   ],
+  [
+    "what spreadsheets leave: a named separator, an empty last column, short rows, blanks and signs of money",
+    "sep=\t\r\nCode\tTitle\tPrice\tTaxCode\tActive\tGroup\t\r\ncoffee\tCoffee, black\tR\u00a038,50\tVAT15\tWAAR\t\t\t\r\n",
+  ],
+  ["short rows", "Code;Title;Price;TaxCode;Group;Barcode\r\ncoffee;Coffee, black;ZAR 38.5;VAT15\r\n"],
   ["quotes", '"Code","Title","Price","TaxCode","Active"\r"coffee","Coffee, black","38.50","VAT15",""'],
 ]) {
   test(`A file is read with ${name}`, () => {
-    assert.deepEqual(readAs(text), {
-      items: [an("coffee", { Title: "Coffee, black", Price: "38.50", TaxCode: "VAT15" })],
-      problems: [],
-    });
+    const { items, ...rest } = readAs(text);
+    const plain = (one) => ({ ...one, Price: Number(one.Price) });
+    assert.deepEqual(items.map(plain), [an("coffee", { Title: "Coffee, black", Price: 38.5, TaxCode: "VAT15" })]);
+    assert.deepEqual(rest, { problems: [], others: [] });
   });
 }
 
@@ -74,18 +85,46 @@ test("A field without a column stays as it is", () => {
   assert.deepEqual(items, [{ ...ITEMS[0], Price: "40" }]);
 });
 
+test("A file changes what it has, and leaves other items and columns as they are", () => {
+  const { items, problems, others } = readAs("Supplier,Code,Title,Active\nx,new,Tea,FALSE\ny,coffee,Kaffee,ONWAAR\n", {
+    items: ITEMS,
+  });
+
+  assert.deepEqual([problems, others], [[], ["Supplier"]]);
+  const changed = { ...ITEMS[0], Title: "Kaffee", Active: false };
+  assert.deepEqual(withItems(ITEMS, items), [changed, ...ITEMS.slice(1), an("new", { Title: "Tea", Active: false })]);
+});
+
+test("A price is read as it is meant, or refused", () => {
+  const priceOf = (price) => readAs(`Code;Title;Price\na;Tea;"${price}"\n`).items[0].Price;
+  for (const [typed, price] of [
+    ["1 234,50", "1234.50"],
+    ["1.234,50", "1234.50"],
+    ["1,234.50", "1234.50"],
+    ["1,234,567.5", "1234567.5"],
+    ["1\u202f234.5", "1234.5"],
+    ["R1 234", "1234"],
+    ["R 38,5", "38.5"],
+    ["38 €", "38"],
+    ["$0.5", "0.5"],
+    ["", null],
+  ])
+    assert.equal(priceOf(typed), price, typed);
+  for (const typed of ["1,500", "1.500", "38.005"]) assert.deepEqual(priceOf(typed), { code: "decimals" }, typed);
+  for (const typed of ["-1", "1.2.3", "1,2,3", "12,34.5", "a lot", "R", "1e3"])
+    assert.deepEqual(priceOf(typed), { code: "price" }, typed);
+});
+
 for (const [text, expected] of [
   ["", "1 empty"],
   ["Title,Price\nTea,1\n", "1 Code noColumn"],
-  ["Code,Title,Colour\n", "1 Colour column"],
   ["Code,Code\n", "1 Code twice"],
   ["Code,Price\nnew,1\n", "2 Title needed"],
   ["Code,Title\n,Tea\n", "2 Code needed"],
-  ['Code,Title\n"a\nb",Tea\n\nc\n', "5 cells"],
+  ['Code,Title\n"a\nb",Tea\n\nc,Cake,1\n', "5 cells"],
+  ["Code,Title\nc\n", "2 Title needed"],
   ['Code,Title\na,"Tea\n', "2 quote"],
   ['Code,Title\na,"Tea" b\n', "2 quote"],
-  ['Code,Title,Price\na,Tea,"38,50"\n', "2 Price price"],
-  ["Code;Title;Price\na;Tea;1.234,50\n", "2 Price price"],
   ["Code,Title,Price\na,Tea,-1\n", "2 Price price"],
   ["Code,Title,Price\na,Tea,1.005\n", "2 Price decimals"],
   ["Code;Title;Price\na;Tea;1,500\n", "2 Price decimals"], // a thousand and a half, or one rand fifty

@@ -6,6 +6,7 @@ import {
   CLOSED,
   DRAWER,
   ITEM,
+  MERCHANT,
   OWNER,
   OWNERS_TILL,
   PAYMENT,
@@ -292,6 +293,61 @@ for (const [query, [period, model]] of Object.entries(FILTERED)) {
   });
 }
 
+test("Days that go backwards are said in words, and no rows of an earlier search stand there", async () => {
+  const tab = await aShop({ hash: "#/payments", answers: { "payment/listHistoryEx": listed(PAYMENT) } });
+  assert.equal(tab.all("[data-id]").length, 1);
+  await tab.fill({ from: "2026-11-03", to: "2026-11-02" });
+  await tab.press("Search");
+  assert.deepEqual(
+    [tab.all("main [role=alert]")[0].label, tab.all("[data-id]").length],
+    ["The last day is before the first.Try again", 0],
+  );
+  assert.equal(sentOf(tab, "payment/listHistoryEx").length, 1);
+});
+
+test("Owners choose the periods of their returns, and the tab is named by its step", async () => {
+  const me = { ...OWNER, CurrencyID: "EUR" };
+  for (const [person, year, before] of [
+    [OWNER, ["Since Mar 2026", "2026-03-01", "2026-11-23"], ["Mar 2025 – Feb 2026", "2025-03-01", "2026-02-28"]],
+    [me, ["Since Jan 2026", "2026-01-01", "2026-11-23"], ["Jan 2025 – Dec 2025", "2025-01-01", "2025-12-31"]],
+  ]) {
+    const tab = await aShop({ hash: "#/week", me: person });
+    assert.deepEqual(
+      tab
+        .all(".presets a")
+        .slice(3)
+        .map((one) => [one.label, ...one.getAttribute("href").match(/\d{4}-\d\d-\d\d/g)]),
+      [
+        ["This month", "2026-11-01", "2026-11-23"],
+        ["Last month", "2026-10-01", "2026-10-31"],
+        ["Sep 2026 – Oct 2026", "2026-09-01", "2026-10-31"],
+        ["Aug 2026 – Sep 2026", "2026-08-01", "2026-09-30"],
+        year,
+        before,
+      ],
+    );
+    assert.equal(tab.document.title, "A week · Coffee");
+    tab.go("#/payments/P1");
+    await tab.settle();
+    assert.equal(tab.document.title, "Payment · Coffee");
+  }
+  const till = await aTill();
+  const titles = [till.document.title];
+  for (const hash of ["#/amount", "#/pay/cash", "#/sales", "#/day"]) {
+    if (hash === "#/pay/cash") await till.press("1", "00");
+    till.go(hash);
+    await till.pass(0.3);
+    titles.push(till.document.title);
+  }
+  assert.deepEqual(titles, ["Sell · Till", "Sell · Till", "Cash · Till", "Sales · Till", "My day · Till"]);
+  assert.deepEqual(
+    till
+      .all("[data-testid=waiting], [data-testid=parked]")
+      .map((one) => one.closest("span").getAttribute("aria-hidden")),
+    ["true", "true"],
+  );
+});
+
 test("A search finds an amount as it is shown", async () => {
   for (const typed of ["159,50", "R 159,50", "R\u00a0159.50", "-R 159.50", "159.50", "ZAR 159.50"]) {
     const tab = await aShop({ hash: "#/payments" });
@@ -449,31 +505,6 @@ test("The returns of a payment are listed as far as the person sees them", async
         tab.all(".returns .what").map((one) => one.label),
         ["No reason given", "Cold"],
       ); // the payment's own is none
-  }
-});
-
-test("A return that the service refuses because the payment changed says what is left", async () => {
-  for (const [left, words] of [
-    ["0.00", "another return has given back everything"],
-    ["5.00", "Now R 5.00 is left."],
-  ]) {
-    const tab = await aShop({
-      hash: "#/payments/P1",
-      answers: { "payment/reverse": refused(ErrorCode.ALREADY_REVERSED) },
-    });
-    await tab.press("Return…");
-    let come;
-    tab.shop.answers["payment/ID"] = () =>
-      new Promise((done) => {
-        come = () => done({ Transactions: [{ ...PAYMENT, AmountEff: left }] });
-      });
-    submit(tab);
-    await tab.settle();
-    assert.equal(tab.all(".note").length, 0, "nothing is said before it is known what is left");
-    come();
-    await tab.settle();
-    assert.ok(tab.text.includes(words), tab.text);
-    assert.equal(tab.all("dialog").length, 0);
   }
 });
 
@@ -828,12 +859,17 @@ test("A webhook has every kind of event, some of them, or is refused", async () 
   }
 });
 
-const PHONED = { ...TILL, Rights: [301, 999], MobileSettings: { Features: { AcceptCash: true, Offline: true } } };
+const PHONED = {
+  ...TILL,
+  Rights: [301, 999],
+  MobileSettings: { Features: { AcceptCash: true, Offline: true }, AllowLinkedCardsEffective: 1 },
+};
 const check = (name) => (tab) => tab.click(tab.all("input").find((one) => one.name === name));
 // What somebody changes at a till, and the fields that are sent.
 const CHANGED = {
   nothing: [[], undefined],
   "its name": [[{ Name: " Front " }], { Name: "Front" }],
+  "its e-mail": [[{ Email: "front@example.com" }], { Email: "front@example.com" }],
   "its telephone": [[{ Phone: "082 987 6543" }], { Phone: "082 987 6543", CountryCode: "ZA" }],
   "its telephone away": [[{ Phone: "" }], { PhoneNull: true }],
   "its terminal away": [[{ TID: "" }], { TIDNull: true }],
@@ -842,6 +878,7 @@ const CHANGED = {
     [check("AcceptCredit"), check("AcceptCash")],
     { MobileSettings: { Features: { AcceptCredit: true, AcceptCash: false } } },
   ],
+  "linked cards away": [[check("AllowLinkedCards")], { MobileSettings: { AllowLinkedCards: 0 } }],
   "a right": [[check("SeeAll")], { BranchesActions: [{ BranchID: 7, Actions: [301, 999, 201] }] }],
   "a right away": [[check("ReturnOthers")], { BranchesActions: [{ BranchID: 7, Actions: [999] }] }],
 };
@@ -849,7 +886,7 @@ const CHANGED = {
 for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
   test(`Somebody changes at a till: ${name}`, async () => {
     const tab = await aShop({
-      hash: "#/tills",
+      hash: "#/tills/3",
       answers: {
         "merchant/pos/list": { PosList: [PHONED], PosCounters: { PageCount: 1 } },
         "merchant/pos/ID": { Pos: PHONED },
@@ -859,7 +896,6 @@ for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
         },
       },
     });
-    await tab.press("Change");
     for (const step of steps) await (typeof step === "function" ? step(tab) : tab.fill(step));
     submit(tab);
     await tab.settle();
@@ -870,13 +906,13 @@ for (const [name, [steps, expected]] of Object.entries(CHANGED)) {
 test("A new password and the end of all sessions offer a new key in the same step, and say what a key can do", async () => {
   for (const [dialog, act, fields] of [
     ["New password", submit, { Password: "12345678" }],
-    ["Devices", (tab) => tab.click(tab.button("Sign out everywhere")), { EndSessions: true }],
+    ["Sign out everywhere", (tab) => tab.click(tab.button("Sign out everywhere")), { EndSessions: true }],
   ]) {
     for (const [id, isOwn] of [
       [3, false],
       [1, true],
     ]) {
-      const tab = await aShop({ hash: "#/tills" });
+      const tab = await aShop({ hash: `#/tills/${id}` });
       tab.click(tab.all(`[data-id="${id}"] button`).find((one) => one.label === dialog));
       await tab.settle();
       assert.match(tab.all("dialog")[0].textContent, /without the password.*take payments as/);
@@ -892,7 +928,7 @@ test("A new password and the end of all sessions offer a new key in the same ste
       assert.equal(tab.all("code")[0].textContent, SecretKey);
       await tab.press("Done");
       assert.equal(tab.all("dialog").length, 0);
-      assert.equal(tab.text.includes("Sign in"), isOwn && dialog === "Devices");
+      assert.equal(tab.text.includes("Sign in"), isOwn && dialog !== "New password");
     }
   }
 });
@@ -931,13 +967,14 @@ test("A new terminal stands where the newest one stands, and is made once althou
     TerminalID,
     ClientID,
     CountryCode,
-    MobileSettings: { Features },
+    MobileSettings: { Features, AllowLinkedCards },
   } = sentOf(tab, "merchant/pos/create").at(-1);
   assert.deepEqual(
     [Name, Email, Password, TerminalID, ClientID, CountryCode],
     ["Ben", "ben@example.com", " 12345678", 6, 7, "ZA"],
   );
   assert.deepEqual([Features.AcceptCash, Features.AcceptCredit, Object.keys(Features).length], [true, false, 8]);
+  assert.equal(AllowLinkedCards, 1);
 });
 
 test("The first terminal of a shop asks for its place, with the numbers of its currency and country", async () => {
@@ -971,11 +1008,9 @@ test("Devices that are called alike are counted, the oldest first, and keep thei
     { ...device("c", "2026-11-20T10:00:00.000"), Device: null },
   ];
   const tab = await aShop({
-    hash: "#/tills",
+    hash: "#/tills/3",
     answers: { "merchant/pos/ID": { Pos: { ...TILL, Sessions: sessions } } },
   });
-  tab.click(tab.all("[data-id='3'] button").find((one) => one.label === "Devices"));
-  await tab.settle();
   const names = () => tab.all(".devices b").map((one) => one.label);
   assert.deepEqual(names(), ["Phone (2)", "Phone (1)", "Unknown device"]);
   tab.shop.answers["merchant/pos/ID"] = { Pos: { ...TILL, Sessions: [sessions[0], sessions[2]] } };
@@ -992,9 +1027,8 @@ test("Who ends all sessions reads whether they are her own", async () => {
     [1, true],
     [3, false],
   ]) {
-    const tab = await aShop({ hash: "#/tills" });
-    tab.click(tab.all(`[data-id='${id}'] button`).find((one) => one.label === "Devices"));
-    await tab.settle();
+    const tab = await aShop({ hash: `#/tills/${id}` });
+    await tab.press("Sign out everywhere");
     assert.equal(tab.text.includes("This is your own login"), isOwn);
   }
 });
@@ -1228,7 +1262,7 @@ test("The till opens a drawer, moves cash in and out, and counts it; a text that
     [{ Amount: "2" }, "Put in", { Action: "in", Amount: "2" }],
     [{ Amount: "3" }, "Take out", { Action: "out", Amount: "3" }],
     [
-      { Counted: "1,234.50", Note: " All there " },
+      { Counted: "1,234.50", "drawer-close-Note": " All there " },
       "Count and close",
       { Action: "close", Counted: "1234.50", Note: "All there" },
     ],
@@ -1239,7 +1273,7 @@ test("The till opens a drawer, moves cash in and out, and counts it; a text that
     await tab.pass(1);
     assert.deepEqual(saved()[before], expected, JSON.stringify(typed));
   }
-  assert.deepEqual(drawerForms(tab), ["Open the drawer"]);
+  assert.deepEqual(drawerForms(tab), ["Open the drawer", "Add a note"]);
   assert.equal(new Set(tab.sent.filter((one) => one.body?.Action).map((one) => one.key)).size, 4);
 });
 
@@ -1248,17 +1282,56 @@ test("An act on the drawer whose answer was lost is sent again with its key", as
   await tab.pass(1);
   tab.shop.answers["report/drawer"] = { status: 503, ErrorCode: 903, ErrorMessage: "Out of reach.", retryAfter: 5 };
   const acts = () => tab.sent.filter((one) => one.body?.Action);
+  const close = () => tab.click(tab.button("Count and close"));
   await tab.fill({ Counted: "5" });
   for (let tries = 0; tries < 2; tries += 1) {
-    submit(tab);
+    close();
     await tab.pass(60);
   }
   assert.ok(acts().length >= 2);
   assert.equal(new Set(acts().map((one) => one.key)).size, 1);
   await tab.fill({ Counted: "6" });
-  submit(tab);
+  close();
   await tab.pass(60);
   assert.equal(new Set(acts().map((one) => one.key)).size, 2);
+});
+
+test("The shop's page opens, counts and notes the drawer of a till, with a help for notes and coins", async () => {
+  for (const [me, AgentID, hash] of [
+    [OWNER, 3, "#/drawer"],
+    [OWNER, 3, "#/drawer?till=3"],
+    [CASHIER, undefined, "#/drawer"],
+  ]) {
+    const tab = await aShop({ me, hash });
+    const acts = () => sentOf(tab, "report/drawer").filter((one) => one.Action);
+    assert.deepEqual(sentOf(tab, "report/drawer"), [AgentID ? { AgentID } : {}]);
+    await tab.fill({ "piece-20000": "2", "piece-5000": "3", "piece-10": "7", "piece-20": "x" });
+    assert.equal(tab.document.getElementById("drawer-close-Counted").value, "550.70");
+    await tab.press("Count and close");
+    tab.shop.answers["report/drawer"] = { Drawer: CLOSED };
+    await tab.fill({ "drawer-note-Note": "Found it" });
+    await tab.press("Add a note");
+    assert.deepEqual(
+      acts().map(({ AgentID: agent, ...one }) => ({ agent, ...one })),
+      [
+        { agent: AgentID, Action: "close", Counted: "550.70" },
+        { agent: AgentID, Action: "note", DrawerID: "D1", Note: "Found it" },
+      ],
+    );
+    assert.deepEqual(drawerForms(tab), ["Open the drawer", "Add a note"]);
+  }
+  const pieces = async (CurrencyID, CurrencyDigits, Float) => {
+    const tab = await aShop({
+      me: { ...CASHIER, CurrencyID, CurrencyDigits },
+      hash: "#/drawer",
+      answers: { "report/drawer": { Drawer: { ...DRAWER, CurrencyID, Float } } },
+    });
+    return tab.all(".pieces input").map((one) => Number(one.getAttribute("data-worth")));
+  };
+  assert.deepEqual(await pieces("ZAR", 2, "1.00"), [20000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10]);
+  assert.deepEqual(await pieces("JPY", 0, 100), [10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 5, 2, 1]);
+  assert.deepEqual((await pieces("USD", 2, "1.00")).slice(-6), [100, 50, 25, 10, 5, 1]);
+  assert.deepEqual(await pieces("XAF", 0, 100), []);
 });
 
 test("Who counts blind sees no sum of cash while the drawer is open", async () => {
@@ -1279,6 +1352,141 @@ test("Who counts blind sees no sum of cash while the drawer is open", async () =
     });
     await tab.pass(1);
     assert.equal(/77|82|Expected/.test(tab.text), isShown, JSON.stringify(me));
+    for (const hash of ["#/today", "#/day-report", "#/days", "#/week"]) {
+      const takings = { Takings: rows, Taxes: [], Late: [], ReceiptNumbers: [] };
+      const page = await aShop({
+        me: { ...CASHIER, ...me },
+        hash,
+        answers: { "report/drawer": { Drawer }, "report/takings": takings },
+      });
+      assert.equal(/77|82/.test(page.text), isShown, `${hash} ${JSON.stringify(me)}`);
+      assert.equal(page.text.includes("Cash is not shown before"), !isShown);
+      assert.ok(isShown || page.text.includes("5.00"));
+    }
     assert.ok(tab.text.includes("5.00"));
   }
+});
+
+test("The shop's page changes what the receipts say, how drawers are counted and the kinds of payment", async () => {
+  for (const [shown, typed, boxes, expected] of [
+    [{}, {}, [], undefined],
+    [{}, { TaxID: " 4012345678 ", Phone: "082 987 6543" }, [], { TaxID: "4012345678", Phone: "082 987 6543" }],
+    [
+      { ReceiptNote: null },
+      { ReceiptNote: "Thank you" },
+      ["DrawerBlind"],
+      { ReceiptNote: "Thank you", DrawerBlind: true },
+    ],
+    [
+      {},
+      {},
+      ["AcceptCash", "AllowLinkedCards"],
+      { MobileSettings: { Features: { AcceptCash: false }, AllowLinkedCards: 0 } },
+    ],
+  ]) {
+    const tab = await aShop({ hash: "#/shop", answers: { merchant: { Merchant: { ...MERCHANT, ...shown } } } });
+    assert.equal(tab.all("[name=ReceiptNote]").length, Number("ReceiptNote" in shown)); // the service may not know it
+    await tab.fill(typed);
+    for (const one of boxes) check(one)(tab);
+    await tab.press("Save");
+    const [sent] = sentOf(tab, "merchant/update");
+    if (!expected) assert.equal(sent, undefined);
+    else {
+      const { Location, Country, CountryCode, DeviceInfo, GMT, AppFramework, Lang, IP, ...fields } = sent;
+      const { Name, AddressDeFacto, Phone } = MERCHANT;
+      assert.deepEqual(fields, { Name, AddressDeFacto, Phone, ...expected });
+      assert.deepEqual([Country, CountryCode, GMT, Lang], ["ZA", "ZA", 2, "en"]);
+    }
+    assert.ok(tab.text.includes("Saved."));
+    assert.ok(!tab.offered().includes("Block"));
+  }
+  const tab = await aShop({ hash: "#/shop", answers: { "merchant/update": refused(202, ["Phone", 3]) } });
+  await tab.fill({ Phone: "1", Name: "Tea" });
+  await tab.press("Save");
+  assert.ok(tab.document.getElementById("shop-Phone-problem").label.startsWith("Type a telephone number"));
+  assert.equal(tab.document.activeElement.name, "Phone");
+});
+
+test("A system user finds a shop by its name, blocks it and corrects it", async () => {
+  const tea = { ...MERCHANT, ClientID: 12, Name: "Tea" };
+  const tab = await aShop({
+    me: SUPPORT,
+    answers: {
+      "merchant/list": {
+        Merchants: [tea, { ...tea, ClientID: 13, Name: "Teas", State: 0 }],
+        MerchantsCounters: { ItemCountTtl: 150 },
+      },
+    },
+  });
+  await tab.fill({ merchant: " tea " });
+  await tab.press("Choose");
+  assert.deepEqual(sentOf(tab, "merchant/list"), [{ Search: "tea" }]);
+  assert.deepEqual(
+    tab.all(".recent button").map((one) => one.label),
+    ["Tea Merchant 12", "Teas Merchant 13 Blocked"],
+  );
+  assert.ok(tab.text.includes("150 merchants match."));
+  await tab.press("Tea Merchant 12");
+  tab.go("#/shop");
+  await tab.settle();
+  await tab.press("Block", "Block");
+  assert.ok(tab.offered().includes("Unblock"));
+  await tab.fill({ Name: "Tea Room" });
+  await tab.press("Save");
+  assert.deepEqual(
+    sentOf(tab, "merchant/update").map(({ State, Name }) => [State, Name]),
+    [
+      [0, "Coffee"],
+      [undefined, "Tea Room"],
+    ],
+  );
+  assert.ok(tab.all(".who")[0].label.startsWith("Tea Room"));
+});
+
+test("An empty shop is led to its first sale in three steps, and one that has sold is not", async () => {
+  for (const [me, answers, steps] of [
+    [OWNER, {}, ["Look at your shop", "Make a till", "Sell"]],
+    [CASHIER, {}, []],
+    [OWNER, { "payment/listHistoryEx": listed(PAYMENT) }, []],
+  ]) {
+    const tab = await aShop({ me, hash: "#/today", answers });
+    assert.deepEqual(
+      tab.all(".steps a").map((one) => one.label),
+      steps,
+    );
+    assert.equal(tab.text.includes("Done"), steps.length > 0);
+  }
+});
+
+test("An administrator changes a terminal, and reads what is wrong at its field", async () => {
+  const tab = await aShop({
+    hash: "#/tills",
+    answers: {
+      "merchant/terminal/ID/update": {
+        status: 409,
+        ErrorCode: ErrorCode.TID_TAKEN,
+        ErrorMessage: "No.",
+        Validations: [{ Property: "Name", Code: ErrorCode.TID_TAKEN, Type: 1 }],
+      },
+    },
+  });
+  const [part] = tab.all("details.messages");
+  part.open = true;
+  tab.fire(part, "toggle");
+  await tab.settle();
+  tab.click(tab.all(".devices button")[0]);
+  await tab.settle();
+  await tab.fill({ Name: "TILL-2", City: "Paarl", SIC: "5812" });
+  check("State")(tab);
+  await tab.press("Save");
+  assert.equal(tab.document.getElementById("terminal-Name-problem").label, "Another terminal has this number already.");
+  delete tab.shop.answers["merchant/terminal/ID/update"];
+  await tab.press("Save");
+  assert.deepEqual(sentOf(tab, "merchant/terminal/ID/update").at(-1), {
+    Name: "TILL-2",
+    City: "Paarl",
+    SIC: "5812",
+    State: 0,
+  });
+  assert.equal(tab.all("dialog").length, 0);
 });

@@ -49,6 +49,9 @@ class Goods:
     def shown(self, transaction_id: str) -> Any:
         return http.get(self.stage, f"/api/v1/payment/{transaction_id}", self.till).body["Transactions"][0]
 
+    def receipt(self, transaction_id: str) -> Any:
+        return http.get(self.stage, f"/api/v1/payment/receipt/{transaction_id}", self.till).body["Receipt"]
+
 
 def a_line(text: str) -> dict[str, Any]:
     """Return the line of a text such as `2 x Coffee 25.00 VAT15`."""

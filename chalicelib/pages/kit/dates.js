@@ -12,7 +12,8 @@ export const isDay = (text) =>
 export const shownDay = ({ day }, today) => (isDay(day) && day < today ? day : today);
 export const addDays = (day, count) => dayOf(instantOf(day) + count * DAY_MS);
 export const daysBetween = (first, last) => Math.round((instantOf(last) - instantOf(first)) / DAY_MS);
-export const firstOfMonth = (day) => `${day.slice(0, 8)}01`;
+// The first day of the month that is so many months away from a day's.
+export const monthOf = (day, away = 0) => dayOf(Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1 + away));
 
 export function daysOf(first, last) {
   return Array.from({ length: daysBetween(first, last) + 1 }, (_, number) => addDays(first, number));
@@ -37,6 +38,7 @@ export const formatShortDay = written({ weekday: "short", day: "numeric", month:
 export const formatDayOfMonth = written({ day: "numeric", month: "short" });
 export const formatWeekday = written({ weekday: "long" });
 export const formatDate = written({ day: "numeric", month: "short", year: "numeric" });
+export const formatMonth = written({ month: "short", year: "numeric" });
 export const formatTime = written({ timeStyle: "short" });
 export const formatSecond = written({ dateStyle: "medium", timeStyle: "medium" });
 export const formatMoment = written({ dateStyle: "medium", timeStyle: "short" });

@@ -2,8 +2,12 @@
 import { formatMoment } from "./dates.js";
 import { difference, isZero } from "./money.js";
 import { Money } from "./parts.js";
+import { isManager, session } from "./session.js";
 import { texts } from "./language.js";
 import { html } from "./view.js";
+
+// Whether an agent counts this drawer without knowing the cash: until then no page tells the agent a sum of cash.
+export const isBlind = (drawer) => Boolean(session().me.DrawerBlind && !isManager() && drawer && !drawer.ClosedAt);
 
 // The author stands before the note, which may say anything.
 function Movement({ movement: { At, By, Kind, Amount, Note }, drawer, nameOf }) {

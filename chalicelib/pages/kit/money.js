@@ -30,6 +30,27 @@ export const difference = (amount, other) => sum([amount, negative(other)]);
 export const isZero = (amount) => parts(amount).units === 0n;
 export const isNegative = (amount) => parts(amount).units < 0n;
 
+// amount × part ÷ whole, rounded half up to the decimals of the amount. None is below zero.
+export function share(amount, part, whole) {
+  const [{ units, digits }, taken, all] = [amount, part, whole].map(parts);
+  const most = Math.max(taken.digits, all.digits);
+  const divisor = scaled(all, most);
+  return text((2n * units * scaled(taken, most) + divisor) / (2n * divisor), digits);
+}
+
+// An amount above zero rounded half up to coins, to at least one.
+export function inCoins(amount, coin) {
+  const { units, digits } = parts(amount);
+  const one = BigInt(coin);
+  return text(((2n * units + one) / (2n * one)) * one || one, digits);
+}
+
+// Whole minor units as an amount.
+export const fromMinor = (minor, digits) => text(BigInt(minor), digits);
+
+// An amount with at least so many decimals.
+export const padded = (amount, digits) => sum([amount, text(0n, digits)]);
+
 // Only for bars and percentages.
 export const approximate = (amount) => Number(amount);
 

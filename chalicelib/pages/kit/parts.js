@@ -4,6 +4,12 @@ import { format, isNegative } from "./money.js";
 import { settle } from "./route.js";
 import { html, useLayoutEffect } from "./view.js";
 
+// The title of the tab tells the step; without words it stays.
+export const useTitle = (...words) =>
+  useLayoutEffect(() => {
+    if (words[0]) document.title = words.join(" · ");
+  }, words);
+
 // A page that cannot work says why.
 export const Notice = ({ words }) =>
   html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;

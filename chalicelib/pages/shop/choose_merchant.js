@@ -1,11 +1,14 @@
 // A system user chooses a merchant, or finds a payment of any merchant.
+import { call } from "../kit/api.js";
 import { useAct } from "../kit/dialogs.js";
 import { useIsLeft } from "../kit/left.js";
+import { formatCount } from "../kit/money.js";
 import { Failure, Field } from "../kit/parts.js";
 import { go, parse } from "../kit/route.js";
+import { BLOCKED } from "./till_list.js";
 import { idOfAny, recent, show } from "./merchants.js";
 import { texts } from "./texts.js";
-import { html, useRef } from "../kit/view.js";
+import { html, useRef, useState } from "../kit/view.js";
 
 const names = texts.merchant;
 
@@ -17,21 +20,39 @@ async function choose(clientId) {
 
 function Recent({ one }) {
   const { act, isBusy, error } = useAct(() => choose(one.ClientID));
-  return html`<li><button type="button" disabled=${isBusy} onClick=${act}>${one.Name} <small>${names.numbered(one.ClientID)}</small></button>
+  return html`<li><button type="button" disabled=${isBusy} onClick=${act}>${one.Name} <small>${names.numbered(one.ClientID)}</small>${one.State === BLOCKED && html` <span class="badge bad">${texts.tills.blocked}</span>`}</button>
     ${error && html`<${Failure} error=${error} />`}</li>`;
+}
+
+// The merchants that a search finds; those shown last before a search.
+function Found({ merchants, count }) {
+  if (!merchants.length) return html`<p class="empty" role="status">${names.noMerchant}</p>`;
+  return html`<ul class="recent">${merchants.map((one) => html`<${Recent} key=${one.ClientID} one=${one} />`)}</ul>
+    ${count > merchants.length && html`<p role="status">${names.moreMerchants(formatCount(count))}</p>`}`;
 }
 
 function Choice() {
   const form = useRef(null);
-  const { act, isBusy, error } = useAct(() => choose(Number(form.current.elements.merchant.value)));
+  const [found, show] = useState(null);
+  const isLeft = useIsLeft();
+  const { act, isBusy, error } = useAct(async () => {
+    const Search = form.current.elements.merchant.value.trim();
+    const answer = await call("merchant/list", { Search });
+    const { Merchants: merchants, MerchantsCounters: counters } = answer;
+    const named = merchants.find((one) => String(one.ClientID) === Search);
+    if (isLeft()) return;
+    if (named) await choose(named.ClientID);
+    else show({ merchants, count: counters.ItemCountTtl });
+  });
   const last = recent();
   return html`<section class="card narrow">
-    ${last.length > 0 && html`<h2>${names.recent}</h2><ul class="recent">${last.map((one) => html`<${Recent} key=${one.ClientID} one=${one} />`)}</ul>`}
+    ${!found && last.length > 0 && html`<h2>${names.recent}</h2><${Found} merchants=${last} />`}
     <form ref=${form} onSubmit=${act}>
       ${error && html`<${Failure} error=${error} />`}
-      <${Field} id="merchant" name="merchant" type="number" min="1" max="999999999999999" required label=${names.number} hint=${names.hint} />
+      <${Field} id="merchant" name="merchant" type="search" autocomplete="off" spellcheck=${false} required label=${names.search} hint=${names.hint} />
       <div class="actions"><button class="main" disabled=${isBusy}>${names.choose}</button></div>
     </form>
+    ${found && html`<${Found} ...${found} />`}
   </section>`;
 }
 

@@ -66,8 +66,7 @@ function OfCurrency({ rows, taxes, tills, currency }) {
   ) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
     rows=${grouped(held, key, currency)
       .sort(byNet)
-      .map((one) => html`<${SumRow} name=${label(one.row, one)} sums=${one} />`)}
-    foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
+      .map((one) => html`<${SumRow} name=${label(one.row, one)} sums=${one} />`)} />`;
   return html`<section>
     <h2>${currency ?? ""}</h2>
     <dl class="sums">
@@ -109,7 +108,7 @@ function Report({ day, found: { report, count, drawers, tills, errors }, reload 
     ${report && html`<${Takings} report=${report} tills=${tills} />`}
     ${drawers && html`<${Drawers} ...${drawers} nameOf=${nameOf} />`}
     ${report?.numbers.length > 0 && html`<${Numbers} rows=${report.rows} numbers=${report.numbers} />`}
-    <${Made} last=${day} />
+    <${Made} last=${day} isWithoutCash=${report?.isWithoutCash} />
   </article>`;
 }
 

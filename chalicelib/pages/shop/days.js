@@ -5,13 +5,15 @@ import { useLoaded } from "../kit/load.js";
 import { arrivedAfter, tookMoney } from "./history.js";
 import { approximate, format, formatCount, sum } from "../kit/money.js";
 import { Failure, Field, Loaded, Money } from "../kit/parts.js";
-import { Made, Print, QUARTER_DAYS, ReportHead, TaxesCard } from "./reports.js";
+import { Made, Print, ReportHead, TaxesCard } from "./reports.js";
 import { address, go } from "../kit/route.js";
 import { merchant, today } from "../kit/session.js";
 import { currencies, grouped, inGroups, of, takings, total } from "./takings.js";
 import { SumRow, SumTable } from "./tables.js";
 import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
+
+const MOST_BARS = 92;
 
 function PeriodForm({ first, last, problem }) {
   const submit = (event) => {
@@ -39,7 +41,7 @@ function OfCurrency({ rows, taxes, first, last, currency, isFirst }) {
   return html`<section class="card headline">
       <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${all.net} currency=${currency} testid=${isFirst ? "net-of-period" : undefined} /></p>
-      ${held.length > 0 && days.length <= QUARTER_DAYS && html`<${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />`}
+      ${held.length > 0 && days.length <= MOST_BARS && html`<${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />`}
     </section>
     <section class="card">
       <h2>${texts.days.byDay}</h2>
@@ -79,14 +81,14 @@ export function Days({ query }) {
   const load = async () => (isBackwards ? { rows: [], taxes: [] } : takings(first, last, "day"));
   const state = useLoaded(load, `${merchant().ClientID} ${first} ${last}`);
   return html`<${ReportHead} title=${texts.days.title} words=${`${formatDate(first)} – ${formatDate(last)}`} shown=${address("days", { from: first, to: last })} />
-    <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} problem=${isBackwards && texts.days.backwards} />
+    <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} problem=${isBackwards && texts.backwards} />
     ${!isBackwards && last < day && html`<${Later} first=${first} last=${last} />`}
     ${
       !isBackwards &&
-      html`<${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map(
+      html`<${Loaded} state=${state}>${({ rows, taxes, isWithoutCash }) => html`${currencies(rows).map(
         (currency, number) =>
           html`<${OfCurrency} key=${currency} rows=${rows} taxes=${of(taxes, currency)} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`,
       )}
-      <${Made} last=${last} />`}<//>`
+      <${Made} last=${last} isWithoutCash=${isWithoutCash} />`}<//>`
     }`;
 }

@@ -33,7 +33,7 @@ export function failureOf({ Status: status, Reason: reason }) {
 }
 
 // A button that sends, and a sentence about the receiver's answer.
-export function Send({ label, send, onSent }) {
+export function Send({ label, row, send, onSent }) {
   const [outcome, setOutcome] = useState(null);
   const isLeft = useIsLeft();
   const { act, isBusy, error } = useAct(async () => {
@@ -43,7 +43,7 @@ export function Send({ label, send, onSent }) {
     setOutcome({ attempt });
     onSent();
   });
-  return html`<button type="button" disabled=${isBusy} onClick=${act}>${isBusy ? texts.events.sending : label}</button>
+  return html`<button type="button" aria-describedby=${row} disabled=${isBusy} onClick=${act}>${isBusy ? texts.events.sending : label}</button>
     ${error && html`<${Failure} error=${error} />`}
     <p class="sent" role="status">${outcome && html`<${Outcome} attempt=${outcome.attempt} />`}</p>`;
 }

@@ -1,6 +1,6 @@
 // The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
 import { callAs, expired, signOut } from "../kit/api.js";
-import { Languages } from "../kit/parts.js";
+import { Languages, useTitle } from "../kit/parts.js";
 import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
@@ -42,20 +42,22 @@ export function Frame({ views }) {
   const shown = views[name];
   const who = signedIn && `${signedIn.me.AgentID} ${merchant().ClientID}`;
 
+  const title = id && shown.one ? shown.oneTitle : shown.title;
+  useTitle(
+    signedIn ? title : texts.signIn.title,
+    (signedIn && (merchant().Name ?? signedIn.me.ClientName)) || texts.name,
+  );
   useLayoutEffect(() => {
     expired.onAsk = () => setExpired(true);
     if (session()) refresh().catch(() => {}); // stored facts are good enough; the view shows errors
   }, []);
   useLayoutEffect(() => {
-    document.title = signedIn
-      ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}`
-      : texts.name;
     if (signedIn) main.current.focus({ preventScroll: true });
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view, id, who]);
 
   if (!signedIn) return html`<${SignIn} />`;
-  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.one); // one payment brings its merchant
+  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.isOfAnyMerchant); // one payment brings its merchant
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`

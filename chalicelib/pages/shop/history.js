@@ -1,5 +1,5 @@
 // The history of payments, with the interface's filters as they stand in the view's address.
-import { call } from "../kit/api.js";
+import { call, Refusal } from "../kit/api.js";
 import { addDays, isDay } from "../kit/dates.js";
 import { sought } from "../kit/money.js";
 import { found as read, inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
@@ -7,6 +7,7 @@ import { parse } from "../kit/route.js";
 import { account, merchant, today } from "../kit/session.js";
 import { showMerchantOf } from "./merchants.js";
 import { language } from "../kit/language.js";
+import { texts } from "./texts.js";
 
 // The filters: their names in the address, and in the interface.
 export const FILTERS = {
@@ -45,6 +46,7 @@ export function daysShown({ from, to, extid }) {
 }
 
 export async function listed(query) {
+  if (isDay(query.from) && isDay(query.to) && query.to < query.from) throw new Refusal({ message: texts.backwards });
   const answer = await call("payment/listHistoryEx", bodyOf(query));
   const newestFirst = inOneList(answer);
   return {

@@ -2,6 +2,7 @@
 import { ChooseMerchant } from "./choose_merchant.js";
 import { DayReport } from "./day_report.js";
 import { Days } from "./days.js";
+import { DrawerNow } from "./drawers.js";
 import { Frame } from "./frame.js";
 import { Notice } from "../kit/parts.js";
 import { Payment } from "./payment.js";
@@ -9,6 +10,8 @@ import { Payments } from "./payments.js";
 import { PriceList } from "./price_list.js";
 import { isManager } from "../kit/session.js";
 import { canStore } from "../kit/storage.js";
+import { ShopPage } from "./shop_form.js";
+import { TillPage } from "./till_page.js";
 import { Tills } from "./tills.js";
 import { texts } from "./texts.js";
 import { Today } from "./today.js";
@@ -21,9 +24,17 @@ const views = {
   days: { title: texts.days.title, view: Days },
   week: { title: texts.week.title, view: Week, within: "days" },
   "day-report": { title: texts.report.title, view: DayReport, within: "days" },
-  payments: { title: texts.payments.title, view: Payments, one: Payment },
-  tills: { title: texts.tills.title, view: Tills },
+  drawer: { title: texts.drawer.one, view: DrawerNow, within: "days" },
+  payments: {
+    title: texts.payments.title,
+    view: Payments,
+    one: Payment,
+    oneTitle: texts.operations[1],
+    isOfAnyMerchant: true,
+  },
+  tills: { title: texts.tills.title, view: Tills, one: TillPage, oneTitle: texts.tills.changeTitle },
   "price-list": { title: texts.prices.title, view: PriceList },
+  shop: { title: texts.shop.title, view: ShopPage, isListed: isManager },
   webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
   merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
 };

@@ -1,10 +1,8 @@
 // A payment: its state, card, returns, receipt, photo and signature.
-import { ErrorCode } from "../kit/error_codes.js";
 import { formatMoment } from "../kit/dates.js";
-import { canReturn, doneWords, ReturnDialog, unfinished, Unfinished } from "../kit/giving_back.js";
+import { canReturn, GiveBack } from "../kit/giving_back.js";
 import { found, isReversal, isUnknown, returnsOf, tookMoney } from "./history.js";
 import { useLoaded } from "../kit/load.js";
-import { format, isZero } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
 import { Badge, latestList, meansOf, shownAmount } from "./payments.js";
 import { ReceiptOf } from "./receipt.js";
@@ -12,7 +10,7 @@ import { taxName } from "./reports.js";
 import { address, goBackTo } from "../kit/route.js";
 import { merchant, session } from "../kit/session.js";
 import { texts } from "./texts.js";
-import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
+import { html } from "../kit/view.js";
 const FORBIDDEN = 403;
 
 const listed = (facts, kind) =>
@@ -105,65 +103,19 @@ function Pictures({ payment }) {
   );
 }
 
-// The outcome of a return in a sentence. A declined return shows the service's words.
-function Outcome({ answer, payment }) {
-  const sentence = useRef(null);
-  useLayoutEffect(() => {
-    sentence.current.focus();
-  }, [answer]); // the focused button may be gone
-  const said = (kind, role, words) =>
-    html`<p ref=${sentence} class=${`note ${kind}`} role=${role} tabindex="-1">${words}</p>`;
-  if (answer.isStale) {
-    const words = isZero(payment.AmountEff)
-      ? texts.return.nothingLeft
-      : texts.return.lessLeft(format(payment.AmountEff, payment.CurrencyID));
-    return said("bad", "alert", words);
-  }
-  const amount = format(answer.Transaction.Amount, answer.Transaction.CurrencyID);
-  if (answer.ErrorCode === 0) return said("good", "status", doneWords(answer.Transaction));
-  if (answer.ErrorCode === ErrorCode.OUTCOME_UNKNOWN) return said("warn", "status", texts.return.unknown(amount));
-  return said("bad", "alert", texts.return.declined(answer.ErrorMessage ?? ""));
-}
-
 function Shown({ payment, reload }) {
-  const [isReturning, setReturning] = useState(false);
-  const [answer, setAnswer] = useState(null);
-  const attempt = unfinished(payment.ID);
-  // The payment is read again first, so that the sentence and the payment agree.
-  const answered = async (next) => {
-    setReturning(false);
-    if (next.isStale) await reload();
-    setAnswer(next);
-    if (!next.isStale) reload();
-  };
   return html`
     <section class="card headline">
       <p class="line"><${Badge} payment=${payment} /> ${payment.Received && html`<span class="badge">${texts.offline}</span>`}
         <span>${formatMoment(payment.Date)}</span></p>
       <p class="net"><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></p>
-      ${answer && html`<${Outcome} answer=${answer} payment=${payment} />`}
       ${
         isUnknown(payment) &&
         html`<div class="note warn"><p>${isReversal(payment) ? texts.payment.unknownReturn : texts.payment.unknown}</p>
         <button type="button" onClick=${reload}>${texts.payment.ask}</button></div>`
       }
-      ${attempt && html`<${Unfinished} payment=${payment} attempt=${attempt} hidden=${isReturning} onAgain=${() => setReturning(true)} />`}
-      ${
-        canReturn(payment) &&
-        session().me.Features?.Returns !== false &&
-        !isZero(payment.AmountEff) &&
-        !attempt &&
-        html`<div class="actions" hidden=${isReturning}>
-        <button type="button" onClick=${() => {
-          setAnswer(null);
-          setReturning(true);
-        }}>${texts.return.open}</button></div>`
-      }
-      ${
-        isReturning &&
-        html`<${ReturnDialog} payment=${payment} onClose=${() => setReturning(false)} onAnswered=${answered}
-        onStale=${() => answered({ isStale: true })} />`
-      }
+      <div class="actions"><${GiveBack} id=${payment.ID} currency=${payment.CurrencyID} onChanged=${reload}
+        mayReturn=${canReturn(payment) && session().me.Features?.Returns !== false} /></div>
       <${Facts} payment=${payment} />
     </section>
     <${ReceiptOf} payment=${payment} />

@@ -6,14 +6,15 @@ export const MOST_BYTES = 256 * 1024;
 const MOST_ITEMS = 500;
 const LONGEST = { Code: 64, Title: 128, Unit: 8, Group: 40 };
 const SWITCH = new Map([
-  ["", true],
-  ["true", true],
-  ["yes", true],
-  ["1", true],
-  ["false", false],
-  ["no", false],
-  ["0", false],
+  ...["", "true", "yes", "1", "waar", "ja"].map((word) => [word, true]),
+  ...["false", "no", "0", "onwaar", "nee"].map((word) => [word, false]),
 ]);
+// The currencies of shops whose spreadsheets write 1.5 and part cells by a comma. The others write 1,5 and a semicolon.
+const WITH_POINT =
+  "AED AUD BDT BHD BND BWP CAD CHF CNY DOP EGP ETB FJD GBP GHS GTQ GYD HKD HNL ILS INR IQD JMD JOD JPY KES KHR KRW KWD LBP LKR LRD LYD MMK MOP MVR MWK MXN MYR NGN NIO NPR NZD OMR PAB PEN PGK PHP PKR QAR SAR SDG SGD SLE SYP THB TTD TWD TZS UGX USD YER ZMW ZWG".split(
+    " ",
+  );
+const BLANKS = /[\s'\u2019]/g; // between thousands; \s has the blanks that do not break
 // Spreadsheets compute such a cell; some ignore quotes and invisible characters before it, or split at a semicolon.
 const FORMULA = /^[\p{C}\p{Z}\p{Mn}"\u115f\u1160\u2800\u3164\uffa0]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]/u;
 
@@ -26,10 +27,13 @@ const neutral = (text) => (isFormula(text) ? `'${text}` : text);
 const restored = (text) => (text.startsWith("'") && isFormula(text) ? text.slice(1) : text);
 const quoted = (text) => (/[",;\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-// A byte order mark is in front: spreadsheets recognise UTF-8 by it.
-export function write(items) {
-  const rows = items.map((one) => FIELDS.map((field) => quoted(neutral(String(one[field] ?? "")))));
-  return `\ufeff${[FIELDS, ...rows].map((cells) => `${cells.join(",")}\r\n`).join("")}`;
+// A list as the spreadsheets of a currency's shops read it. A byte order mark is in front: they recognise UTF-8 by it.
+export function write(items, currency) {
+  const [mark, point] = WITH_POINT.includes(currency) ? [",", "."] : [";", ","];
+  const cellOf = (value, field) =>
+    field === "Price" && /^\d+(\.\d+)?$/.test(value) ? value.replace(".", point) : quoted(neutral(value));
+  const rows = items.map((one) => FIELDS.map((field) => cellOf(String(one[field] ?? ""), field)));
+  return `\ufeff${[FIELDS, ...rows].map((cells) => `${cells.join(mark)}\r\n`).join("")}`;
 }
 
 // The records of a text, each with the line where it begins. `broken` is the line of a quote without its partner.
@@ -53,20 +57,31 @@ function recordsOf(text, mark) {
   return { records };
 }
 
-// The field of each column; undefined for an unknown one.
+// The field of each column; undefined for one that the list does not have.
 const headOf = ({ cells }) =>
   cells.map((name) => FIELDS.find((field) => field.toLowerCase() === name.trim().toLowerCase()));
 
-function headProblem(head, { line, cells }) {
-  const unknown = head.indexOf(undefined);
-  if (unknown >= 0) return { line, column: cells[unknown], code: "column" };
-  const twice = head.find((field, number) => head.indexOf(field) !== number);
+function headProblem(head, { line }) {
+  const twice = head.find((field, number) => field && head.indexOf(field) !== number);
   if (twice) return { line, column: twice, code: "twice" };
   return !head.includes("Code") && { line, column: "Code", code: "noColumn" };
 }
 
+// A price without the sign of a currency and blanks between thousands. Of two marks the last one has the decimals; a single
+// mark has them too, so that 1.500 is no price.
+function priceOf(cell, currency, digits) {
+  const text = cell
+    .replace(new RegExp(`^${currency}|${currency}$|^R(?=[\\s\\d])|\\p{Sc}`, "u"), "")
+    .replace(BLANKS, "");
+  const [, whole, fraction = ""] =
+    /^(\d+|\d{1,3}(?:,\d{3})+(?=\.)|\d{1,3}(?:\.\d{3})+(?=,))(?:[.,](\d+))?$/.exec(text) ?? [];
+  if (whole === undefined) return { code: "price" };
+  if (fraction.length > digits) return { code: "decimals" };
+  return whole.replace(/[.,]/g, "") + (fraction && `.${fraction}`);
+}
+
 // A cell as the value of a field, or {code} of its problem.
-function cellValueOf(field, cell, { mark, taxes, digits }) {
+function cellValueOf(field, cell, { taxes, digits, currency }) {
   const text =
     field === "Price" || field === "Barcode" || field === "TaxCode" || field === "Active"
       ? cell.trim()
@@ -77,18 +92,18 @@ function cellValueOf(field, cell, { mark, taxes, digits }) {
   if (field === "Barcode" && !isBarcode(text)) return { code: "barcode" };
   if (field === "TaxCode")
     return taxes.find((one) => one.Code.toLowerCase() === text.toLowerCase())?.Code ?? { code: "tax" };
-  if (field !== "Price") return text;
-  const price = mark === ";" ? text.replace(",", ".") : text;
-  if (!/^\d+(\.\d+)?$/.test(price)) return { code: "price" };
-  return (price.split(".")[1] ?? "").length > digits ? { code: "decimals" } : price;
+  return field === "Price" ? priceOf(text, currency, digits) : text;
 }
 
 const isWrong = (value) => value !== null && typeof value === "object";
 
-// An item of a record. A field without a column stays as it is in the list.
+// An item of a record. A field without a column stays as it is in the list. Spreadsheets leave empty cells out at the end.
 function itemOf({ line, cells }, head, before, options) {
-  if (cells.length !== head.length) return { problems: [{ line, code: "cells" }] };
-  const values = head.map((field, number) => [field, cellValueOf(field, cells[number], options)]);
+  if (cells.slice(head.length).some((one) => one.trim())) return { problems: [{ line, code: "cells" }] };
+  const values = head
+    .map((field, number) => [field, cells[number] ?? ""])
+    .filter(([field]) => field)
+    .map(([field, cell]) => [field, cellValueOf(field, cell, options)]);
   const item = Object.fromEntries(values);
   const old = before.get(item.Code);
   const problems = values.filter(([, value]) => isWrong(value)).map(([column, { code }]) => ({ line, column, code }));
@@ -107,26 +122,40 @@ function twice(items, lines, column, compared) {
   );
 }
 
-// Read a file for the list {taxes, items}. Prices have at most so many `digits`. Return {items, problems}: each problem
-// has a line, often a column, and a code.
-export function read(text, { taxes, items, digits }) {
+// The separator that a file names itself, or that its first line has.
+function separatorOf(text) {
+  const [, named] = /^sep=(.)(?:\r\n|\n|\r)/i.exec(text) ?? [];
+  const [first] = text.split(/\r|\n/, 1);
+  return { mark: named ?? [";", "\t"].find((one) => first.includes(one)) ?? ",", isNamed: Boolean(named) };
+}
+
+// Read a file for the list {taxes, items}. Prices have at most so many `digits`. Return {items, problems, others}: each problem
+// has a line, often a column, and a code; `others` are the columns that no field has.
+export function read(text, { items, ...options }) {
   const whole = text.replace(/^\ufeff/, "");
-  const mark = /^[^\r\n]*;/.test(whole) ? ";" : ",";
-  const {
-    records: [first, ...rest],
-    broken,
-  } = recordsOf(whole, mark);
-  if (broken) return { items: [], problems: [{ line: broken, code: "quote" }] };
-  if (!first) return { items: [], problems: [{ line: 1, code: "empty" }] };
+  const { mark, isNamed } = separatorOf(whole);
+  const { records, broken } = recordsOf(whole, mark);
+  const [first, ...rest] = isNamed ? records.slice(1) : records;
+  const failed = (problem) => ({ items: [], problems: [problem], others: [] });
+  if (broken) return failed({ line: broken, code: "quote" });
+  if (!first) return failed({ line: 1, code: "empty" });
   const head = headOf(first);
   const wrong = headProblem(head, first);
-  if (wrong) return { items: [], problems: [wrong] };
-  if (rest.length > MOST_ITEMS) return { items: [], problems: [{ line: rest[MOST_ITEMS].line, code: "many" }] };
+  if (wrong) return failed(wrong);
+  if (rest.length > MOST_ITEMS) return failed({ line: rest[MOST_ITEMS].line, code: "many" });
   const before = new Map(items.map((one) => [one.Code, one]));
-  const found = rest.map((record) => itemOf(record, head, before, { mark, taxes, digits }));
+  const found = rest.map((record) => itemOf(record, head, before, options));
   const problems = found.flatMap((one) => one.problems);
   const lines = rest.map((one) => one.line);
   const all = found.map((one) => one.item ?? {});
   problems.push(...twice(all, lines, "Code", (code) => code), ...twice(all, lines, "Barcode", comparable));
-  return { items: all, problems: problems.sort((one, other) => one.line - other.line) };
+  const others = first.cells.filter((name, number) => name.trim() && !head[number]);
+  return { items: all, problems: problems.sort((one, other) => one.line - other.line), others };
+}
+
+// The list with the items of a file: the others stay, and new ones are the last.
+export function withItems(before, items) {
+  const read = new Map(items.map((one) => [one.Code, one]));
+  const known = new Set(before.map((one) => one.Code));
+  return [...before.map((one) => read.get(one.Code) ?? one), ...items.filter((one) => !known.has(one.Code))];
 }

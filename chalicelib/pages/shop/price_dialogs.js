@@ -2,9 +2,10 @@
 import { Dialog } from "../kit/dialogs.js";
 import { formatCount } from "../kit/money.js";
 import { countOf, difference, TAX_FIELDS } from "./price_changes.js";
+import { withItems } from "./price_csv.js";
 import { nameOf, priceOf, rateOf } from "./price_entries.js";
 import { texts } from "./texts.js";
-import { html } from "../kit/view.js";
+import { html, useState } from "../kit/view.js";
 
 const MOST_PROBLEMS = 50;
 
@@ -32,15 +33,21 @@ function Changes({ of: { added, changed, gone } }) {
     ${list(names.gone, gone, entry)}`;
 }
 
-// The changes of a file, before they are made. `before` are the items of the page.
-export function Preview({ before, items, isUnsaved, onImport, onClose }) {
+// The changes of a file, before they are made. `before` are the items of the page, `others` columns that are not read.
+export function Preview({ before, file: { items: read, others }, isUnsaved, onImport, onClose }) {
   const names = texts.prices;
+  const [isWhole, setWhole] = useState(false);
+  const items = isWhole ? read : withItems(before, read);
   const changes = difference(before, items);
+  const choice = (words, value) => html`<label class="check">
+    <input type="radio" name="whole" checked=${isWhole === value} onChange=${() => setWhole(value)} /> ${words}</label>`;
   return html`<${Dialog} title=${names.importTitle} onClose=${onClose}>
-    <p>${names.importWords} ${isUnsaved && names.unsavedToo}</p>
+    <fieldset><legend>${names.importHow}</legend>${choice(names.importPart, false)}${choice(names.importWhole, true)}</fieldset>
+    <p>${isWhole && names.importWords} ${isUnsaved && names.unsavedToo}</p>
+    ${others.length > 0 && html`<p class="note">${names.others(others.join(", "))}</p>`}
     ${countOf(changes) ? html`<${Changes} of=${changes} />` : html`<p class="note">${names.nothingNew}</p>`}
     <div class="actions">
-      <button type="button" class="main" onClick=${onImport}>${names.import}</button>
+      <button type="button" class="main" onClick=${() => onImport(items)}>${names.import}</button>
       <button type="button" onClick=${onClose}>${texts.cancel}</button>
     </div>
   <//>`;

@@ -32,7 +32,7 @@ const NEW = {
 
 function download(items) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([write(entries(items))], { type: "text/csv" }));
+  link.href = URL.createObjectURL(new Blob([write(entries(items), merchant().CurrencyID)], { type: "text/csv" }));
   link.download = "price-list.csv";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
@@ -43,7 +43,8 @@ async function readFile(file, draft) {
   if (file.size > MOST_BYTES) return { problems: [{ code: "large" }] };
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-    return read(text, { taxes: draft.Taxes, items: entries(draft.Items), digits: digits() });
+    const { CurrencyID: currency } = merchant();
+    return read(text, { taxes: draft.Taxes, items: entries(draft.Items), digits: digits(), currency });
   } catch {
     return { problems: [{ code: "letters" }] };
   }
@@ -272,10 +273,10 @@ function Listed({ stored }) {
     ${file?.problems.length > 0 && html`<${WrongFile} problems=${file.problems} onClose=${() => setFile(null)} />`}
     ${
       file?.problems.length === 0 &&
-      html`<${Preview} before=${entries(draft.Items)} items=${file.items} isUnsaved=${count > 0}
-      onImport=${() => {
+      html`<${Preview} before=${entries(draft.Items)} file=${file} isUnsaved=${count > 0}
+      onImport=${(items) => {
         setFile(null);
-        saving.storeItems(file.items);
+        saving.storeItems(items);
       }} onClose=${() => setFile(null)} />`
     }
     ${saving.theirs && html`<${Changed} base=${draft.base} theirs=${saving.theirs} onKeep=${saving.keepMine} onClose=${() => saving.setTheirs(null)} />`}`;

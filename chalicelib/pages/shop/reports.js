@@ -1,5 +1,5 @@
 // The reports: their heading with links to each other, the choice of a day, and the taxes that they show.
-import { addDays, firstOfMonth, formatMoment, inZone, isDay } from "../kit/dates.js";
+import { addDays, formatMoment, formatMonth, inZone, isDay, monthOf } from "../kit/dates.js";
 import { difference, isZero, sum } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
@@ -9,18 +9,33 @@ import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
 import { html } from "../kit/view.js";
 
-export const QUARTER_DAYS = 92;
+// The first month of a year of business. In South Africa it ends with February.
+const FIRST_MONTH = { ZAR: 3 };
+
+// The periods for which owners file returns: {name: [first day, last day]}. Some file for two months that end with an odd one,
+// others with an even one.
+function periods(now) {
+  const ended = (from, months) => [monthOf(now, from), addDays(monthOf(now, from + months), -1)];
+  const first = FIRST_MONTH[merchant().CurrencyID] ?? 1;
+  const away = -((Number(now.slice(5, 7)) - first + 12) % 12);
+  const named = ([from, to]) => [`${formatMonth(from)} – ${formatMonth(to)}`, [from, to]];
+  return [
+    [texts.days.thisMonth, [monthOf(now), now]],
+    [texts.days.lastMonth, ended(-1, 1)],
+    named(ended(-2, 2)),
+    named(ended(-3, 2)),
+    [texts.days.since(formatMonth(monthOf(now, away))), [monthOf(now, away), now]],
+    named(ended(away - 12, 12)),
+  ];
+}
 
 // The heading of a report, on paper too. `shown` is its address, which the links mark.
 export function ReportHead({ title, words, shown }) {
-  const now = today();
-  const period = (from) => address("days", { from, to: now });
   const links = [
     [texts.report.title, address("day-report")],
+    [texts.drawer.one, address("drawer")],
     [texts.week.title, address("week")],
-    [texts.days.thisMonth, period(firstOfMonth(now))],
-    [texts.days.month, period(addDays(now, -30))],
-    [texts.days.quarter, period(addDays(now, 1 - QUARTER_DAYS))],
+    ...periods(today()).map(([name, [from, to]]) => [name, address("days", { from, to })]),
   ];
   const shop = merchant().Name ?? session().me.ClientName;
   return html`<div class="title on-paper" data-shop=${shop}><h1>${title}</h1>${words && html`<p>${words}</p>`}</div>
@@ -44,10 +59,13 @@ export function DayChoice({ view, day, days = 1, words }) {
   </div>`;
 }
 
+// Who counts the drawer blind sees no cash before.
+export const WithoutCash = ({ isIt }) => isIt && html`<p class="note">${texts.report.withoutCash}</p>`;
+
 // The time of a report, its author, and a word about a last day that is not over.
-export function Made({ last }) {
+export function Made({ last, isWithoutCash }) {
   const { me } = session();
-  return html`<p class="made"><small>${texts.report.made(formatMoment(inZone(me.GMT)), me.Name)}
+  return html`<${WithoutCash} isIt=${isWithoutCash} /><p class="made"><small>${texts.report.made(formatMoment(inZone(me.GMT)), me.Name)}
     ${last === today() && ` ${texts.report.notOver}`}</small></p>`;
 }
 

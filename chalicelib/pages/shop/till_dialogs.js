@@ -1,10 +1,10 @@
-// The dialogs of tills and people: their devices, a new key, a new password, a block.
+// The devices of a till or person, and the dialogs: the end of all sessions, a new key, a new password, a block.
 import { Refusal, randomText, signOut } from "../kit/api.js";
 import { formatMoment } from "../kit/dates.js";
 import { Act, Dialog, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
-import { allTills, BLOCKED, isActive, isOneself, till, update } from "./till_list.js";
+import { allTills, BLOCKED, isActive, isOneself, update } from "./till_list.js";
 import { ShownOnce } from "./secrets.js";
 import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -71,13 +71,29 @@ function Device({ shown, name, onSignOut }) {
     <button type="button" aria-describedby=${id} disabled=${isBusy} onClick=${act}>${texts.signOut}</button></li>`;
 }
 
-// The devices that stay signed in, the end of one of them, and the end of all sessions.
-export function Devices({ shown, onClose }) {
+// The devices that stay signed in, and the end of one of them.
+export function Devices({ shown, onEnded }) {
   const names = texts.tills;
   const said = useRef(null);
-  const called = useRef(null); // the names stay while the dialog is open
+  const called = useRef(null); // the names stay while the page is open
   const [gone, setGone] = useState("");
-  const state = useLoaded(async () => (await till(shown.ID)).Sessions, String(shown.ID));
+  useLayoutEffect(() => {
+    if (gone) said.current.focus();
+  }, [gone]); // the focused button is gone
+  called.current ??= namesOf(shown.Sessions);
+  const nameOf = (one) => called.current.get(one.ID) ?? one.Device ?? names.unknownDevice;
+  const end = (one) => async () => {
+    await update(shown.ID, { EndSessions: [one.ID] });
+    await onEnded();
+    setGone(names.deviceSignedOut(nameOf(one)));
+  };
+  return html`<p class="said" role="status" tabindex="-1" ref=${said}>${gone}</p>
+    <p>${shown.Sessions.length ? names.devicesWords(shown.Name) : names.noDevice}</p>
+    <ul class="devices">${shown.Sessions.map((one) => html`<${Device} key=${one.ID} shown=${one} name=${nameOf(one)} onSignOut=${end(one)} />`)}</ul>`;
+}
+
+export function SignOutEverywhere({ shown, onClose }) {
+  const names = texts.tills;
   const key = useOtherKey(shown);
   const leave = () => (isOneself(shown) ? signOut() : onClose());
   const { act, isBusy, error } = useAct(async () => {
@@ -86,28 +102,8 @@ export function Devices({ shown, onClose }) {
     if (made.SecretKey) key.setMade(made.SecretKey);
     else leave();
   });
-  useLayoutEffect(() => {
-    if (gone) said.current.focus();
-  }, [gone]); // the focused button is gone
-  const end = (one, name) => async () => {
-    await update(shown.ID, { EndSessions: [one.ID] });
-    await state.reload({ isQuiet: true });
-    setGone(names.deviceSignedOut(name));
-  };
-  const rows = (sessions) => {
-    called.current ??= namesOf(sessions);
-    const nameOf = (one) => called.current.get(one.ID) ?? one.Device ?? names.unknownDevice;
-    return sessions.map(
-      (one) => html`<${Device} key=${one.ID} shown=${one} name=${nameOf(one)} onSignOut=${end(one, nameOf(one))} />`,
-    );
-  };
-  if (key.made) return html`<${Dialog} title=${texts.tills.newKey} onClose=${leave}>${key.show(leave)}<//>`;
-  return html`<${Dialog} title=${names.devices} onClose=${onClose} mayClose=${() => !isBusy}>
-    <p class="said" role="status" tabindex="-1" ref=${said}>${gone}</p>
-    <${Loaded} state=${state}>${(sessions) =>
-      sessions.length
-        ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${rows(sessions)}</ul>`
-        : html`<p>${names.noDevice}</p>`}<//>
+  if (key.made) return html`<${Dialog} title=${names.newKey} onClose=${leave}>${key.show(leave)}<//>`;
+  return html`<${Dialog} title=${names.endSessions} onClose=${onClose} mayClose=${() => !isBusy}>
     <p>${names.endSessionsWords(shown.Name)} ${isOneself(shown) && names.signInAgain}</p>
     ${key.offer}
     ${error && html`<${Failure} error=${error} />`}

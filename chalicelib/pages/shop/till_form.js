@@ -12,11 +12,12 @@ import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
 const FEATURES = Object.keys(texts.features);
-const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) => kind.feature === name));
+export const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) => kind.feature === name));
 const HABITS = FEATURES.filter((name) => !TAKEN.includes(name));
+export const LINKED = "AllowLinkedCards"; // a setting of its own in the interface
 const RIGHTS = { ReturnOthers: 301, SeeAll: 201, Administrator: 220 };
 const AT_FIRST = {
-  Features: { AcceptCash: true, Returns: true, Discounts: true, Offline: true, AutoLogin: true },
+  Features: { AcceptCash: true, Returns: true, Discounts: true, Offline: true, AutoLogin: true, [LINKED]: true },
   Rights: [],
 }; // of a new till
 const NEW = "new"; // instead of the ID of a terminal
@@ -39,7 +40,7 @@ function freeNumber(terminals) {
   return `TILL-${number}`;
 }
 
-async function choices(id) {
+export async function choices(id) {
   const [terminals, tills, shown] = await Promise.all([allTerminals(), allTills(), id && till(id)]);
   const users = (terminal) => tills.filter((one) => one.TerminalID === terminal.ID).map((one) => one.Name);
   const offered = terminals
@@ -67,16 +68,38 @@ function terminalFields(typed, { offered, terminals, country }) {
 const changesOf = (names, before, now) =>
   Object.fromEntries(names.filter((name) => Boolean(before[name]) !== now(name)).map((name) => [name, now(name)]));
 
+// The features of a till or shop in force, and whether it takes linked cards.
+export const featuresOf = ({ MobileSettings: { Features, AllowLinkedCardsEffective: linked } }) => ({
+  ...Features,
+  [LINKED]: Boolean(linked),
+});
+
+// The changes of these features in a form, as MobileSettings; undefined without any.
+export function featureChanges(form, names, before) {
+  const { [LINKED]: linked, ...features } = changesOf(
+    [...names, LINKED],
+    before,
+    (name) => form.elements[name].checked,
+  );
+  const changed = {
+    ...(Object.keys(features).length && { Features: features }),
+    ...(linked !== undefined && { [LINKED]: Number(linked) }),
+  };
+  return Object.keys(changed).length ? changed : undefined;
+}
+
 // The changed fields: the service changes nothing else.
 function changes(form, { Features, Rights, ...before }) {
   const typed = (name) => form.elements[name].value.trim();
   const isOn = (name) => form.elements[name].checked;
   const changed = Object.fromEntries(
-    ["Name", "Phone"].filter((name) => typed(name) !== (before[name] ?? "")).map((name) => [name, typed(name)]),
+    ["Name", "Email", "Phone"]
+      .filter((name) => typed(name) !== (before[name] ?? ""))
+      .map((name) => [name, typed(name)]),
   );
   if (changed.Phone === "") Object.assign(changed, { Phone: undefined, PhoneNull: true });
-  const features = changesOf(FEATURES, Features, isOn);
-  if (Object.keys(features).length) changed.MobileSettings = { Features: features };
+  const settings = featureChanges(form, FEATURES, Features);
+  if (settings) changed.MobileSettings = settings;
   const names = Object.keys(RIGHTS);
   const rights = changesOf(names, Object.fromEntries(names.map((name) => [name, Rights.includes(RIGHTS[name])])), isOn);
   if (Object.keys(rights).length) {
@@ -97,12 +120,12 @@ function Choice({ name, problem, options, ...select }) {
       ${options.map(([value, words]) => html`<option key=${value} value=${value}>${words}</option>`)}</select><//>`;
 }
 
-function Checks({ legend, names, isOn, isDisabled, children }) {
+export function Checks({ legend, names, isOn, isDisabled, children }) {
   return html`<fieldset disabled=${isDisabled}>
     <legend>${legend}</legend>
     ${names.map(
       (name) => html`<label key=${name} class="check">
-      <input type="checkbox" name=${name} defaultChecked=${isOn(name)} /><span>${texts.features[name] ?? texts.tills.checks[name]}</span></label>`,
+      <input type="checkbox" name=${name} defaultChecked=${isOn(name)} /><span>${name === LINKED ? texts.kinds.linkedCard : (texts.features[name] ?? texts.tills.checks[name])}</span></label>`,
     )}
     ${children}
   </fieldset>`;
@@ -180,7 +203,7 @@ function Form({ all, save, onClose }) {
   const { act, isBusy, error } = useAct(async () => {
     const fields = changes(
       form.current,
-      shown ? { ...shown, Features: shown.MobileSettings.Features } : { Features: {}, Rights: [] },
+      shown ? { ...shown, Features: featuresOf(shown) } : { Features: {}, Rights: [] },
     );
     if (fields.Phone) fields.CountryCode = all.country; // in which a number without its country's code is read
     const TerminalID = await terminalOf(form.current, all, made.current);
@@ -191,22 +214,22 @@ function Form({ all, save, onClose }) {
   const wrong = problemsOf(error);
   const isShown = SHOWN.some((name) => wrong(name) && form.current?.elements[name]);
   useLayoutEffect(() => {
-    form.current.elements.Name.focus();
+    if (!shown) form.current.elements.Name.focus(); // in its dialog
   }, []);
   useLayoutEffect(() => {
     form.current?.querySelector("[aria-invalid]")?.focus();
   }, [error]);
-  const { Features, Rights } = shown ? { Features: shown.MobileSettings.Features, Rights: shown.Rights } : AT_FIRST;
+  const { Features, Rights } = shown ? { Features: featuresOf(shown), Rights: shown.Rights } : AT_FIRST;
   const isOwn = shown && isOneself(shown);
   const hasFeature = (name) => Boolean(Features[name]);
   return html`<form ref=${form} onSubmit=${act}>
     ${error && !isShown && html`<${Failure} error=${error} />`}
     ${enter({ name: "Name", defaultValue: shown?.Name, problem: wrong("Name") })}
-    ${!shown && enter({ name: "Email", type: "email", problem: wrong("Email") })}
+    ${enter({ name: "Email", type: "email", defaultValue: shown?.Email, problem: wrong("Email") })}
     ${enter({ name: "Phone", type: "tel", required: !shown, defaultValue: shown?.Phone, problem: wrong("Phone") })}
     ${!shown && enter({ name: "Password", type: "password", autocomplete: "new-password", problem: wrong("Password") })}
     <${Terminal} all=${all} wrong=${wrong} />
-    <${Checks} legend=${names.takes} names=${TAKEN} isOn=${hasFeature} />
+    <${Checks} legend=${names.takes} names=${[...TAKEN, LINKED]} isOn=${hasFeature} />
     <${Checks} legend=${names.habits} names=${HABITS} isOn=${hasFeature} />
     <${Checks} legend=${names.may} names=${Object.keys(RIGHTS)} isOn=${(name) => Rights.includes(RIGHTS[name])} isDisabled=${isOwn}>
       ${isOwn && html`<small>${names.ownRights}</small>`}<//>
@@ -217,16 +240,12 @@ function Form({ all, save, onClose }) {
   </form>`;
 }
 
-export function ChangeTill({ shown: { ID }, onClose }) {
-  const state = useLoaded(() => choices(ID), String(ID));
+export function ChangeForm({ all, onClose }) {
   const save = async (fields) => {
-    if (Object.keys(fields).length) await update(ID, fields);
+    if (Object.keys(fields).length) await update(all.shown.ID, fields);
     onClose();
   };
-  return html`<${Dialog} title=${texts.tills.changeTitle} onClose=${onClose}>
-    <${Loaded} state=${state}>${(all) => html`<${Form} all=${all} save=${save} onClose=${onClose} />`}<//>
-    ${!state.data && html`<div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>`}
-  <//>`;
+  return html`<${Form} all=${all} save=${save} onClose=${onClose} />`;
 }
 
 // The next step of the cashier. Only a program of somebody's own needs the secret key.
@@ -252,7 +271,8 @@ export function CreateTill({ onClose }) {
     const { ClientID } = merchant();
     const isOn = fields.MobileSettings?.Features ?? {};
     const Features = Object.fromEntries(FEATURES.map((name) => [name, Boolean(isOn[name])]));
-    const sent = { ...fields, MobileSettings: { Features }, Email: Email.value.trim(), Password: Password.value };
+    const MobileSettings = { [LINKED]: 0, ...fields.MobileSettings, Features };
+    const sent = { ...fields, MobileSettings, Email: Email.value.trim(), Password: Password.value };
     isSending.current = true;
     try {
       const { ID } = await create({ ...sent, ClientID, BranchID: ClientID });

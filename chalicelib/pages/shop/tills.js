@@ -1,20 +1,18 @@
-// Tills and people: the merchant's agents, their states, keys and passwords.
+// Tills and people: the merchant's agents and their states.
 import { addDays, formatDate, formatMoment } from "../kit/dates.js";
-import { Act } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { formatCount } from "../kit/money.js";
 import { Loaded } from "../kit/parts.js";
-import { address } from "../kit/route.js";
+import { address, go } from "../kit/route.js";
 import { isManager, merchant, session, today } from "../kit/session.js";
-import { takings } from "./takings.js";
-import { Block, Devices, Key, NewPassword } from "./till_dialogs.js";
-import { ChangeTill, CreateTill } from "./till_form.js";
-import { ACTIVE, allTills, hasOwnList, isActive, isPerson, till, update } from "./till_list.js";
+import { allTakings } from "./takings.js";
+import { Terminals } from "./terminals.js";
+import { CreateTill } from "./till_form.js";
+import { allTills, hasOwnList, isActive, isPerson, till } from "./till_list.js";
 import { Pages } from "./tables.js";
 import { texts } from "./texts.js";
 import { html, useState } from "../kit/view.js";
 
-const UNLOCK = { Unlock: true };
 const PAGE = 100;
 const LOOKED_BACK_DAYS = 31; // for the last day of payments
 
@@ -25,52 +23,38 @@ function State({ shown }) {
   return html`<span class="badge good">${texts.tills.active}</span>`;
 }
 
-// A till with a secret key never signs in, so its last day of payments says whether it is in use.
-function Till({ shown, lastDay, ask }) {
+// A till with a secret key never signs in, so its last day of payments says whether it is in use. `children` are more buttons.
+export function Till({ shown, lastDay, children }) {
   const names = texts.tills;
-  const act = (title, words, fields) => () => ask({ shown, title, words, run: () => update(shown.ID, fields) });
-  const open = (Dialog) => () => ask({ shown, Dialog });
   const lastLogon = shown.Logon?.LastLogon;
   const facts = [
     [names.terminal, shown.TID ?? (isPerson(shown) ? null : names.none)],
-    [names.lastDay, lastDay ? formatDate(lastDay) : !isPerson(shown) && names.noDay],
+    [names.lastDay, lastDay ? formatDate(lastDay) : lastDay === "" && !isPerson(shown) && names.noDay],
     [names.lastLogon, lastLogon ? formatMoment(lastLogon) : !lastDay && names.never],
   ];
+  const name = `till-${shown.ID}`;
   return html`<li class="card till" data-id=${shown.ID}>
-    <p class="line"><b>${shown.Name}</b> <${State} shown=${shown} /></p>
+    <p class="line"><b id=${name}>${shown.Name}</b> <${State} shown=${shown} /></p>
     <p>${shown.Email}${shown.IsAdministrator && html` · ${names.administrator}`}</p>
-    <dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    <dl class="facts">${facts.filter(([, value]) => value).map(([fact, value]) => html`<div><dt>${fact}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="actions">
-      ${hasOwnList(shown) && html`<a class="button" href=${address("payments", { till: shown.ID })}>${names.payments}</a>`}
-      ${
-        isManager() &&
-        html`
-        <button type="button" onClick=${open(ChangeTill)}>${names.change}</button>
-        ${shown.Logon?.LockedUntil && html`<button type="button" onClick=${act(names.unlock, names.unlockWords(shown.Name), UNLOCK)}>${names.unlock}</button>`}
-        <button type="button" onClick=${open(Devices)}>${names.devices}</button>
-        <button type="button" onClick=${open(NewPassword)}>${names.newPassword}</button>
-        <button type="button" onClick=${open(Key)}>${names.newKey}</button>
-        ${
-          isActive(shown)
-            ? html`<button type="button" class="danger" onClick=${open(Block)}>${names.block}</button>`
-            : html`<button type="button" onClick=${act(names.unblock, names.unblockWords(shown.Name), { State: ACTIVE })}>${names.unblock}</button>`
-        }`
-      }
+      ${hasOwnList(shown) && html`<a class="button" aria-describedby=${name} href=${address("payments", { till: shown.ID })}>${names.payments}</a>`}
+      ${children ?? (isManager() && html`<button type="button" aria-describedby=${name} onClick=${() => go("tills", {}, shown.ID)}>${names.change}</button>`)}
     </div>
   </li>`;
 }
 
 async function load() {
   const tills = isManager() ? await allTills() : [await till(session().me.AgentID)];
-  const { rows } = await takings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
+  const { rows } = await allTakings(addDays(today(), 1 - LOOKED_BACK_DAYS), today(), "day");
   const lastDays = new Map();
   for (const { AgentID, Day } of rows) lastDays.set(AgentID, [Day, lastDays.get(AgentID) ?? ""].sort()[1]);
   return { people: tills.filter(isPerson), tills: tills.filter((one) => !isPerson(one)), lastDays };
 }
 
-function Listed({ page, ask, people, tills, lastDays }) {
+function Listed({ page, people, tills, lastDays }) {
   const list = (all) =>
-    html`<ul class="tills">${all.map((one) => html`<${Till} key=${one.ID} shown=${one} lastDay=${lastDays.get(one.ID)} ask=${ask} />`)}</ul>`;
+    html`<ul class="tills">${all.map((one) => html`<${Till} key=${one.ID} shown=${one} lastDay=${lastDays.get(one.ID) ?? ""} />`)}</ul>`;
   const pages = Math.ceil(tills.length / PAGE);
   return html`
     ${tills.length > 0 && list(tills.slice((page - 1) * PAGE, page * PAGE))}
@@ -84,18 +68,18 @@ const Messages = () => html`<details class="messages"><summary>${texts.tills.mes
   <dl class="facts">${texts.tills.messages.all.map(([said, done]) => html`<div class="long"><dt>${said}</dt><dd>${done}</dd></div>`)}</dl></details>`;
 
 export function Tills({ query }) {
-  const [asked, ask] = useState(null);
+  const [isNew, setNew] = useState(false);
   const state = useLoaded(load, String(merchant().ClientID));
   const close = () => {
-    ask((now) => (now === asked ? null : now)); // an answer that comes late closes no other dialog
-    if (session()) state.reload(); // whoever blocks herself is signed out
+    setNew(false);
+    state.reload();
   };
   return html`<div class="title">
       <h1>${texts.tills.title}</h1>
-      ${isManager() && html`<button type="button" onClick=${() => ask({ Dialog: CreateTill })}>${texts.tills.create}</button>`}
+      ${isManager() && html`<button type="button" onClick=${() => setNew(true)}>${texts.tills.create}</button>`}
     </div>
     ${session().me.IsSystemUser && html`<${Messages} />`}
-    <${Loaded} state=${state}>${(all) => html`<${Listed} page=${Number(query.page) || 1} ask=${ask} ...${all} />`}<//>
-    ${asked?.Dialog && html`<${asked.Dialog} shown=${asked.shown} onClose=${close} />`}
-    ${asked?.run && html`<${Act} ...${asked} onClose=${close} />`}`;
+    ${isManager() && html`<${Terminals} />`}
+    <${Loaded} state=${state}>${(all) => html`<${Listed} page=${Number(query.page) || 1} ...${all} />`}<//>
+    ${isNew && html`<${CreateTill} onClose=${close} />`}`;
 }

@@ -1,11 +1,13 @@
 // Today: the takings by kind, till and hour, next to the same day of last week.
 import { Chart } from "./chart.js";
 import { addDays, formatDay, formatHour, formatWeekday, hourInZone } from "../kit/dates.js";
+import { FirstSteps } from "./first_steps.js";
 import { isUnknown, listed } from "./history.js";
 import { useLoaded } from "../kit/load.js";
 import { approximate, difference, format, formatCount, formatShare, isNegative, negative } from "../kit/money.js";
 import { Loaded, Money } from "../kit/parts.js";
 import { Rows } from "./payments.js";
+import { WithoutCash } from "./reports.js";
 import { address } from "../kit/route.js";
 import { merchant, session, seesAll, today } from "../kit/session.js";
 import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
@@ -146,7 +148,7 @@ function useRefresh(refresh, changing) {
   }, changing);
 }
 
-const takingsByHour = async (day) => (await takings(day, day, "hour")).rows;
+const takingsByHour = (day) => takings(day, day, "hour");
 
 export function Today() {
   const day = today();
@@ -169,11 +171,12 @@ export function Today() {
       <p>${formatDay(day)}</p>
       <button type="button" class="quiet" onClick=${refresh}>${texts.refresh}</button>
     </div>
-    <${Loaded} state=${state}>${(rows) =>
-      currencies(rows).map(
+    <${Loaded} state=${state}>${({ rows, isWithoutCash }) => html`<${WithoutCash} isIt=${isWithoutCash} />
+      ${!rows.length && html`<${FirstSteps} />`}
+      ${currencies(rows).map(
         (currency, number) =>
-          html`<${OfCurrency} key=${currency} now=${of(rows, currency)} before=${before.data && of(before.data, currency)}
+          html`<${OfCurrency} key=${currency} now=${of(rows, currency)} before=${before.data && of(before.data.rows, currency)}
         day=${day} currency=${currency} isFirst=${number === 0} />`,
-      )}<//>
+      )}`}<//>
     <${Lately} day=${day} state=${lately} />`;
 }

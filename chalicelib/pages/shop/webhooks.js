@@ -28,13 +28,14 @@ function State({ shown, attempt }) {
 
 function Webhook({ shown, attempt, ask, onSent }) {
   const names = texts.webhooks;
+  const name = `webhook-${shown.ID}`;
   const isOn = shown.State === ON;
   const turn = (title, words, State) => () =>
     ask({ title, words: words(shown.Url), run: () => update(shown.ID, { State }) });
   const kinds =
     shown.Types.length === KINDS.length ? names.every : shown.Types.map((kind) => names.kinds[kind]).join(", ");
   return html`<li class="card webhook" data-id=${shown.ID}>
-    <p class="line"><b>${shown.Url}</b> <${State} shown=${shown} attempt=${attempt} /></p>
+    <p class="line"><b id=${name}>${shown.Url}</b> <${State} shown=${shown} attempt=${attempt} /></p>
     <p>${kinds}${shown.Description && html` · ${shown.Description}`}</p>
     <dl class="facts">
       <div><dt>${names.changed}</dt><dd>${formatMoment(shown.Updated)}</dd></div>
@@ -46,15 +47,15 @@ function Webhook({ shown, attempt, ask, onSent }) {
       }
     </dl>
     <div class="actions">
-      <${Send} label=${names.test} send=${(isLeft) => sendTest(shown.ID, isLeft)} onSent=${onSent} />
-      <button type="button" onClick=${() => ask({ Dialog: ChangeWebhook, shown })}>${names.change}</button>
-      <button type="button" onClick=${() => ask({ Dialog: NewSecret, shown })}>${names.newSecret}</button>
+      <${Send} label=${names.test} row=${name} send=${(isLeft) => sendTest(shown.ID, isLeft)} onSent=${onSent} />
+      <button type="button" aria-describedby=${name} onClick=${() => ask({ Dialog: ChangeWebhook, shown })}>${names.change}</button>
+      <button type="button" aria-describedby=${name} onClick=${() => ask({ Dialog: NewSecret, shown })}>${names.newSecret}</button>
       ${
         isOn
-          ? html`<button type="button" onClick=${turn(names.turnOff, names.turnOffWords, OFF)}>${names.turnOff}</button>`
-          : html`<button type="button" onClick=${turn(names.turnOn, names.turnOnWords, ON)}>${names.turnOn}</button>`
+          ? html`<button type="button" aria-describedby=${name} onClick=${turn(names.turnOff, names.turnOffWords, OFF)}>${names.turnOff}</button>`
+          : html`<button type="button" aria-describedby=${name} onClick=${turn(names.turnOn, names.turnOnWords, ON)}>${names.turnOn}</button>`
       }
-      <button type="button" class="danger"
+      <button type="button" aria-describedby=${name} class="danger"
         onClick=${() => ask({ title: names.remove, words: names.removeWords(shown.Url), isDangerous: true, run: () => remove(shown.ID) })}>${names.remove}</button>
     </div>
   </li>`;

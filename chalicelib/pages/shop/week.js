@@ -78,9 +78,9 @@ export function Week({ query }) {
   const state = useLoaded(load, `${merchant().ClientID} ${last}`);
   return html`<${ReportHead} title=${texts.week.title} words=${between(first, last, formatDate)} shown=${address("week")} />
     <${DayChoice} view="week" day=${last} days=${WEEK_DAYS} words=${texts.week} />
-    <${Loaded} state=${state}>${({ rows, taxes }) => html`${currencies(rows).map(
+    <${Loaded} state=${state}>${({ rows, taxes, isWithoutCash }) => html`${currencies(rows).map(
       (currency, number) =>
         html`<${OfCurrency} key=${currency} rows=${of(rows, currency)} taxes=${of(taxes, currency).filter(({ Day }) => Day >= first)} last=${last} currency=${currency} isFirst=${number === 0} />`,
     )}
-      <${Made} last=${last} />`}<//>`;
+      <${Made} last=${last} isWithoutCash=${isWithoutCash} />`}<//>`;
 }

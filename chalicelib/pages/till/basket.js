@@ -2,7 +2,7 @@
 // words. A line is {code, title, price, quantity, unit, taxes, off}: `price` of one in minor units, `quantity` a decimal
 // text. A discount is {percent}, a decimal text, or {minor}; null for none.
 import { comparable, meanings } from "../kit/barcodes.js";
-import { COINS, EURO_COIN, ROUNDING_EURO } from "./coins.js";
+import { coinOf } from "../kit/coins.js";
 
 export const MAX_LINES = 100; // of a request, with its discounts
 export const MAX_SUM = 99_999_999_999; // of one sale, in minor units
@@ -41,9 +41,6 @@ export function sumOf(basket) {
   const goods = goodsOf(basket);
   return goods - discountOf(goods, basket.off);
 }
-
-const coinOf = (currency, country) =>
-  currency === "EUR" && ROUNDING_EURO.includes(country) ? EURO_COIN : (COINS[currency] ?? 1);
 
 // The amount to pay. In cash the sum is rounded to the smallest coin in use.
 export function dueOf(basket, { tender, currency, country }) {

@@ -1,5 +1,5 @@
 // The frame around the views: the agent, the connection, the waiting sales, and the sign-in.
-import { Failure, Field, Languages } from "../kit/parts.js";
+import { Failure, Field, Languages, useTitle } from "../kit/parts.js";
 import { Act, Dialog, useAct } from "../kit/dialogs.js";
 import { expired } from "../kit/api.js";
 import { format } from "../kit/money.js";
@@ -108,7 +108,7 @@ function Header({ view, state }) {
   const link = (name) =>
     html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
   const count = (name, number) =>
-    html`<span class=${number ? `badge ${name}` : "unseen"}><b data-testid=${name}>${number}</b> ${texts[name]}</span>`;
+    html`<span class=${number ? `badge ${name}` : "unseen"} aria-hidden=${number ? undefined : "true"}><b data-testid=${name}>${number}</b> ${texts[name]}</span>`;
   return html`<header class="till">
     <p class="who"><b>${session.me.ClientName}</b> <span>${session.me.Name}</span></p>
     <p class="badges" role="status">${count("waiting", waiting)} ${count("parked", parked)}
@@ -210,6 +210,7 @@ export function Frame() {
     if (!main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true });
   }, [view]);
 
+  useTitle(state.session ? view !== "sell" && texts[view] : texts.signIn.title, texts.name);
   if (!state.session) return html`<${SignIn} lost=${state.lost} />`;
   const { token, agent } = state.session;
   const isAsked = isEnded(state) && dismissed !== token;

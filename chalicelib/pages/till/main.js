@@ -62,6 +62,5 @@ async function comeBack() {
 for (const event of ["pagehide", "freeze"]) addEventListener(event, leave, { capture: true });
 for (const event of ["pageshow", "resume"]) addEventListener(event, comeBack, { capture: true });
 
-document.title = texts.name;
 if (canStore && navigator.locks && globalThis.indexedDB) alone(begin).catch(() => tell(texts.errors.blocked));
 else tell(isSecureContext ? texts.errors.blocked : texts.notices.needsHttps);

@@ -1,11 +1,11 @@
 // The day of this agent: its takings by tender, and its drawer. It prints at 80 mm.
-import { call, randomText } from "../kit/api.js";
+import { call } from "../kit/api.js";
 import { formatDay, formatMoment, inZone, shownDay } from "../kit/dates.js";
-import { useAct } from "../kit/dialogs.js";
-import { Drawer } from "../kit/drawer.js";
+import { Drawer, isBlind } from "../kit/drawer.js";
+import { DrawerForms } from "../kit/drawer_forms.js";
 import { useLoaded, useRead } from "../kit/load.js";
-import { format, formatCount, sum, typedAmount, wrongNumber } from "../kit/money.js";
-import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
+import { format, formatCount, sum } from "../kit/money.js";
+import { Loaded, Money } from "../kit/parts.js";
 import { byNet, currencies, grouped, of, total } from "../kit/takings.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { currencyOf } from "./account.js";
@@ -13,7 +13,7 @@ import { serviceNow } from "./clock.js";
 import { amountOf } from "./receipt.js";
 import { DayField, tenderName, todayOf } from "./sales.js";
 import { texts } from "./texts.js";
-import { leftSales, till } from "./till.js";
+import { leftSales } from "./till.js";
 
 const CASH = 10; // an InputType
 
@@ -55,52 +55,6 @@ function Waiting({ revision }) {
   });
 }
 
-const FIELDS = { open: "Float", in: "Amount", out: "Amount", close: "Counted" };
-
-// A form for some acts on the drawer, each with its button. A request keeps its key until it is answered, so a second tap
-// or a lost answer acts once.
-function DrawerForm({ title, label, acts, currency, onActed }) {
-  const form = useRef(null);
-  const attempt = useRef(null);
-  const action = useRef(acts[0]); // of the pressed button
-  const name = FIELDS[acts[0]];
-  const [wrong, setWrong] = useState();
-  const { act, isBusy, error } = useAct(async () => {
-    const [typed, note] = [name, "Note"].map((one) => form.current.elements[one].value.trim());
-    const { digits } = currencyOf(till());
-    const amount = typed ? typedAmount(typed, currency, digits) : null;
-    setWrong(amount === null ? wrongNumber(typed, texts.noAmount, currency, digits) : undefined);
-    if (amount === null) return form.current.elements[name].focus();
-    const body = { Action: action.current, [name]: amount, ...(note && { Note: note }) };
-    const content = JSON.stringify(body);
-    if (attempt.current?.content !== content) attempt.current = { content, key: randomText() };
-    await call("report/drawer", body, { key: attempt.current.key });
-    attempt.current = null;
-    form.current.reset();
-    return onActed();
-  });
-  const refused = problemOf(error, name);
-  const field = (one, words, input) =>
-    html`<${Field} id=${`drawer-${acts[0]}-${one}`} name=${one} label=${words} autocomplete="off" ...${input} />`;
-  return html`<form ref=${form} class="card" onSubmit=${act} novalidate>
-    <h2>${title}</h2>
-    ${field(name, label, { inputmode: "decimal", problem: wrong ?? refused })}
-    ${field("Note", texts.drawer.note, { maxlength: 512 })}
-    ${error && !refused && html`<${Failure} error=${error} />`}
-    <div class="actions">
-      ${acts.map((one) => html`<button class="main" disabled=${isBusy} onClick=${() => (action.current = one)}>${texts.drawer.acts[one]}</button>`)}
-    </div>
-  </form>`;
-}
-
-function DrawerForms({ drawer, currency, onActed }) {
-  const names = texts.drawer;
-  if (!drawer || drawer.ClosedAt)
-    return html`<${DrawerForm} title=${names.acts.open} label=${names.float} acts=${["open"]} currency=${currency} onActed=${onActed} />`;
-  return html`<${DrawerForm} title=${names.moved} label=${names.amount} acts=${["in", "out"]} currency=${drawer.CurrencyID} onActed=${onActed} />
-    <${DrawerForm} title=${names.count} label=${names.counted} acts=${["close"]} currency=${drawer.CurrencyID} onActed=${onActed} />`;
-}
-
 // The latest drawer is shown on the day on which it was opened, on that of its count, and today while it is open.
 const isOf = (day, today, drawer) =>
   drawer && [drawer.OpenedAt, drawer.ClosedAt ?? today].some((at) => at.startsWith(day));
@@ -110,7 +64,6 @@ export function MyDay({ state, query }) {
   const today = todayOf(state);
   const day = shownDay(query, today);
   const loaded = useLoaded(() => load(day, agent), `${day} ${agent}`);
-  const isBlind = (drawer) => me.DrawerBlind && !me.IsAdministrator && drawer !== null && drawer.ClosedAt === null;
   const isOpen = useRef(false);
   useLayoutEffect(() => {
     if (isOpen.current && state.isOnline) loaded.reload({ isQuiet: Boolean(loaded.data) });
@@ -132,7 +85,7 @@ export function MyDay({ state, query }) {
         <${Waiting} revision=${state.revision} />
         <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, serviceNow())))}</p>
       </article>
-      ${day === today && html`<${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} currency=${me.CurrencyID} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
+      ${day === today && html`<${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} currency=${me.CurrencyID} digits=${currencyOf(state).digits} country=${state.country} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
     }
   </section>`;
 }

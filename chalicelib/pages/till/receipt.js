@@ -89,7 +89,7 @@ function Opened({ id, sale }) {
 let shut = () => {}; // closes the open receipt: one is open at a time, and is printed
 
 // The button that opens a receipt: of a sale of this device, or by its ID one that the service has.
-export function ReceiptOf({ sale, id = sale.id, name = texts.list.receipt }) {
+export function ReceiptOf({ row, sale, id = sale.id, name = texts.list.receipt }) {
   const [isOpen, open] = useState(false);
   if (sale && [State.UNKNOWN, State.DECLINED].includes(shownState(sale))) return null; // no money moved, as far as is known
   const press = () => {
@@ -99,5 +99,5 @@ export function ReceiptOf({ sale, id = sale.id, name = texts.list.receipt }) {
     }
     open(!isOpen);
   };
-  return html`<button type="button" aria-expanded=${isOpen} onClick=${press}>${name}</button>${isOpen && html`<${Opened} id=${id} sale=${sale} />`}`;
+  return html`<button type="button" aria-describedby=${row} aria-expanded=${isOpen} onClick=${press}>${name}</button>${isOpen && html`<${Opened} id=${id} sale=${sale} />`}`;
 }

@@ -2,7 +2,7 @@
 import { useAct } from "../kit/dialogs.js";
 import { useRead } from "../kit/load.js";
 import { format } from "../kit/money.js";
-import { Failure, Money } from "../kit/parts.js";
+import { Failure, Money, useTitle } from "../kit/parts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, changeOf } from "./receipt.js";
 import { Means, decimal, roomOf, shownState } from "./rules.js";
@@ -59,6 +59,7 @@ export function Result({ result, state }) {
   const draft = stored?.draft ?? result.draft;
   const { currency } = draft;
   const name = stored ? shownState(stored) : "refused";
+  useTitle(texts.results[name], texts.name);
   const number = stored ? (stored.invoice ?? stored.number) : result.refused.number;
   const reason = reasonOf(result.refused ?? stored?.reason ?? {}, draft);
   const isNothing = tookNothing(stored);

@@ -1,13 +1,13 @@
-// The sales of this agent: those of a day that the service has, from every device, and on top those of this device that it
-// may not have. Without connection, those that this device keeps.
-import { ErrorCode } from "../kit/error_codes.js";
+// The sales of this agent, or with a right those of the shop: those of a day that the service has, from every device, and on
+// top those of this device that it may not have. Without connection, those that this device keeps.
 import { addDays, dayInZone, formatDay, formatMoment, isDay, shownDay } from "../kit/dates.js";
-import { ReturnDialog, canReturn, doneWords } from "../kit/giving_back.js";
+import { GiveBack, canReturn } from "../kit/giving_back.js";
 import { useLoaded, useRead } from "../kit/load.js";
 import { format, isZero, negative, sought } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/payments.js";
 import { address, parse } from "../kit/route.js";
+import { seesAll } from "../kit/session.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
 import { currencyOf } from "./account.js";
@@ -98,48 +98,10 @@ function fits(sale, { day, search }) {
 }
 
 // The service said at the payment whether it can be returned. Some payments can be returned only after their day.
-const mayReturn = ({ sale, payment, isReturn }) =>
+const mayReturn = ({ sale, payment }) =>
   payment
-    ? !isReturn && canReturn(payment) && !isZero(payment.AmountEff)
+    ? canReturn(payment)
     : sale.state === State.PAID && !sale.isReturned && (sale.canReturn || serviceNow() - sale.takenAt > DAY_MS);
-
-function Return({ id, onClose, onChanged }) {
-  const [payment, setPayment] = useState(null);
-  const [said, say] = useState(null);
-  const sentence = useRef(null);
-  const load = () => ask("GET", `payment/${id}`);
-  useLayoutEffect(() => {
-    load().then((answer) => {
-      const [found] = answer?.Transactions ?? [];
-      if (found && canReturn(found)) setPayment(found);
-      else say(answer ? texts.list.noReturn : texts.errors.noAnswer);
-    });
-  }, []);
-  useLayoutEffect(() => {
-    sentence.current?.focus();
-  }, [said]);
-  const answered = async ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
-    setPayment(null);
-    say(
-      code === ErrorCode.OUTCOME_UNKNOWN
-        ? texts.return.unknown(format(reversal.Amount, reversal.CurrencyID))
-        : code === 0
-          ? doneWords(reversal)
-          : texts.return.declined(message),
-    );
-    if (code === 0 && reversal.Amount === payment.AmountEff) change(id, { isReturned: true });
-    const [changed] = (await load())?.Transactions ?? [];
-    if (changed) onChanged(changed);
-  };
-  const stale = () => {
-    setPayment(null);
-    say(texts.list.noReturn);
-  };
-  if (said) return html`<p ref=${sentence} class="note" role="status" tabindex="-1">${said}</p>`;
-  return (
-    payment && html`<${ReturnDialog} payment=${payment} onClose=${onClose} onAnswered=${answered} onStale=${stale} />`
-  );
-}
 
 // The returns of a payment. One is known by its ID.
 function Returns({ payment }) {
@@ -155,13 +117,19 @@ function Returns({ payment }) {
     ${data?.length !== count && html`<li>${texts.return.done(format(amount, payment.CurrencyID))}</li>`}</ul>`;
 }
 
-function Row({ row, givesBack, onChanged }) {
-  const [isReturning, setReturning] = useState(false);
+function Row({ row, country, givesBack, onChanged }) {
   const { id, state, sale, payment, isReturn } = row;
+  const name = `sale-${id}`;
+  const returned = async () => {
+    const [changed] = (await ask("GET", `payment/${id}`))?.Transactions ?? [];
+    if (!changed) return;
+    if (isZero(changed.AmountEff)) change(id, { isReturned: true });
+    onChanged(changed);
+  };
   return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
-    <p class="line"><b><${Money} amount=${row.amount} currency=${row.currency} /></b> <span>${row.tender}</span>
+    <p class="line" id=${name}><b><${Money} amount=${row.amount} currency=${row.currency} /></b> <span>${row.tender}</span>
       <span class=${`badge ${KINDS[state]}`}>${row.words || texts.results[state]}</span></p>
-    <p class="line dim"><time>${row.time}</time> <span>${texts.number(row.number)}</span></p>
+    <p class="line dim"><time>${row.time}</time> <span>${texts.number(row.number)}</span>${seesAll() && payment && html` <span>${payment.TransPos.Name}</span>`}</p>
     ${isReturn && html`<p class="dim">${texts.list.ofNumber(payment.ReverseInvoice)}</p>`}
     ${row.description && html`<p>${row.description}</p>`}
     ${row.reason && html`<p class="note bad">${isReturn ? texts.return.declined(row.reason) : `${row.reason} ${texts.explained[state]}`}</p>`}
@@ -169,14 +137,13 @@ function Row({ row, givesBack, onChanged }) {
     <div class="actions">
       ${
         sale?.state === State.PARKED &&
-        html`<button type="button" onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
-        <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
+        html`<button type="button" aria-describedby=${name} onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
+        <button type="button" aria-describedby=${name} onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
       }
-      ${mayReturn(row) && givesBack && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
-      ${(sale || state === State.PAID) && html`<${ReceiptOf} id=${id} sale=${sale} />`}
+      <${GiveBack} id=${id} row=${name} currency=${row.currency} country=${country} mayReturn=${mayReturn(row) && givesBack} onChanged=${returned} />
+      ${(sale || state === State.PAID) && html`<${ReceiptOf} row=${name} id=${id} sale=${sale} />`}
     </div>
     ${payment?.CountRvs > 0 && !isReturn && html`<${Returns} payment=${payment} />`}
-    ${isReturning && html`<${Return} id=${id} onClose=${() => setReturning(false)} onChanged=${onChanged} />`}
   </li>`;
 }
 
@@ -210,7 +177,7 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
       isOnline &&
       (await ask("POST", "payment/listHistoryEx", {
         Period: period,
-        ListBasicModel: { AccountID: agent, Page: page, ...(search && { Search: search }) },
+        ListBasicModel: { ...(!seesAll() && { AccountID: agent }), Page: page, ...(search && { Search: search }) },
       }));
     if (latest.current !== wanted) return;
     list((before) => {
@@ -241,15 +208,18 @@ function useListed({ isOnline, session: { agent, token } }, { day, search }) {
           : [payment, ...before.payments],
       };
     });
-  return { ...listed, isLoading: listed.wanted !== wanted, load, replace };
+  const shown = listed.asked === asked ? listed : {}; // nothing of an earlier search stands under this one
+  return { ...shown, isLoading: listed.wanted !== wanted, load, replace };
 }
 
 // The kept sales of this device and a day, newest first; with a search, of any day.
 function useKept(isWanted, { revision }, wanted) {
   const [count, setCount] = useState(PAGE);
-  const [kept, keep] = useState(null);
-  const read = async () => isWanted && sales(count, (sale) => fits(sale, wanted)).catch(() => []);
-  useRead(read, (found) => found && keep(found), [isWanted, count, revision, wanted.day, wanted.search]);
+  const [read, show] = useState({});
+  const asked = `${wanted.day} ${wanted.search}`;
+  const load = async () => isWanted && sales(count, (sale) => fits(sale, wanted)).catch(() => []);
+  useRead(load, (found) => found && show({ asked, found }), [isWanted, count, revision, asked]);
+  const kept = read.asked === asked ? read.found : null;
   return { kept, hasMore: kept?.length === count, more: () => setCount(count + PAGE) };
 }
 
@@ -310,7 +280,7 @@ export function Sales({ state, query }) {
       ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`
     }
     ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
-    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} />`)}</ul>
+    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} country=${state.country} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} />`)}</ul>
     ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
     ${(next || rows.length > limit) && html`<button type="button" onClick=${showMore}>${texts.list.more}</button>`}
   </section>`;

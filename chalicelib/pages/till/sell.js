@@ -1,5 +1,5 @@
 // Selling: goods or an amount, how they are paid, and the result. A step is an entry of the browser's history.
-import { Money } from "../kit/parts.js";
+import { Money, useTitle } from "../kit/parts.js";
 import { address, goBack, parse } from "../kit/route.js";
 import { html, useLayoutEffect } from "../kit/view.js";
 import { currencyOf } from "./account.js";
@@ -164,6 +164,7 @@ export function Sell({ state, route }) {
   const shown = useSale();
   const { currency, digits } = currencyOf(state);
   const isPaying = mayPay(shown, route);
+  useTitle(isPaying ? texts.kinds[route.id] : !shown.result && texts.sell, texts.name);
   useLayoutEffect(leavePayment);
   if (state.session.me.IsSystemUser)
     return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;

@@ -1,0 +1,115 @@
+// The forms of a drawer: its float, cash in and out, its count with a help for notes and coins, and a note.
+import { call, randomText } from "./api.js";
+import { coinOf } from "./coins.js";
+import { useAct } from "./dialogs.js";
+import { format, fromMinor, typedAmount, wrongNumber } from "./money.js";
+import { Failure, Field, problemOf } from "./parts.js";
+import { texts } from "./language.js";
+import { html, useRef, useState } from "./view.js";
+
+const FIELDS = { open: "Float", in: "Amount", out: "Amount", close: "Counted", note: "Note" };
+// The largest note in use by currency. Without one there is no help for a count.
+const LARGEST = new Map(
+  "AUD 100,BRL 200,BWP 200,CAD 100,CHF 200,EUR 200,GBP 50,GHS 200,IDR 100000,INR 500,JPY 10000,KES 1000,LSL 200,MUR 2000,MXN 1000,MZN 1000,NAD 200,NGN 1000,NZD 100,PLN 500,SZL 200,TZS 10000,UGX 50000,USD 100,ZAR 200,ZMW 500"
+    .split(",")
+    .map((one) => one.split(" ")),
+);
+const QUARTERS = ["USD", "CAD"]; // they have 0.25 instead of 0.20, and nothing of 0.02
+
+// The notes and coins of a currency in minor units, the largest first.
+function pieces(currency, digits, country) {
+  const largest = Number(LARGEST.get(currency) ?? 0) * 10 ** digits;
+  const found = [];
+  for (let one = 1; one <= largest; one *= 10) found.push(one, 2 * one, 5 * one);
+  const inUse = found.filter((one) => one >= coinOf(currency, country) && one <= largest).reverse();
+  const quarters = inUse.filter((one) => one !== 2).map((one) => (one === 20 ? 25 : one));
+  return QUARTERS.includes(currency) ? quarters : inUse;
+}
+
+// How many there are of each note and coin. `onCounted` gets their sum.
+function Pieces({ currency, digits, country, onCounted }) {
+  const list = useRef(null);
+  const count = () => {
+    const worth = ({ value, dataset }) => (/^\d{1,6}$/.test(value) ? BigInt(value) * BigInt(dataset.worth) : 0n);
+    onCounted(
+      fromMinor(
+        [...list.current.querySelectorAll("input")].reduce((sum, one) => sum + worth(one), 0n),
+        digits,
+      ),
+    );
+  };
+  const all = pieces(currency, digits, country);
+  return (
+    all.length > 0 &&
+    html`<details><summary>${texts.drawer.pieces}</summary><div ref=${list} class="pieces">${all.map(
+      (
+        minor,
+      ) => html`<${Field} key=${minor} id=${`piece-${minor}`} data-worth=${minor} label=${format(fromMinor(minor, digits), currency)}
+      inputmode="numeric" autocomplete="off" onInput=${count} />`,
+    )}</div></details>`
+  );
+}
+
+// A form for some acts, each with its button. A request keeps its key until it is answered, so a second tap or a lost answer
+// acts once. `agent` is the one whose drawer it is, if somebody else acts.
+function DrawerForm({ title, acts, label, currency, digits, country, agent, drawer, onActed }) {
+  const form = useRef(null);
+  const attempt = useRef(null);
+  const action = useRef(acts[0]); // of the pressed button
+  const name = FIELDS[acts[0]];
+  const isOfMoney = name !== "Note";
+  const [wrong, setWrong] = useState();
+  const { act, isBusy, error } = useAct(async () => {
+    const { elements } = form.current;
+    const note = elements.Note.value.trim();
+    const amount = isOfMoney ? typedAmount(elements[name].value.trim(), currency, digits) : note || null;
+    setWrong(
+      amount !== null
+        ? undefined
+        : isOfMoney
+          ? wrongNumber(elements[name].value.trim(), texts.return.noAmount, currency, digits)
+          : texts.errors.checks[1],
+    );
+    if (amount === null) return elements[name].focus();
+    const body = {
+      Action: action.current,
+      ...(agent && { AgentID: agent }),
+      ...(isOfMoney ? { [name]: amount } : { DrawerID: drawer.DrawerID }),
+      ...(note && { Note: note }),
+    };
+    const content = JSON.stringify(body);
+    if (attempt.current?.content !== content) attempt.current = { content, key: randomText() };
+    await call("report/drawer", body, { key: attempt.current.key });
+    attempt.current = null;
+    form.current.reset();
+    return onActed();
+  });
+  const refused = problemOf(error, name);
+  const field = (one, words, input) =>
+    html`<${Field} id=${`drawer-${acts[0]}-${one}`} name=${one} label=${words} autocomplete="off" ...${input} />`;
+  const counted = (sum) => {
+    form.current.elements.Counted.value = format(sum);
+  };
+  return html`<form ref=${form} class="card unprinted" onSubmit=${act} novalidate>
+    <h2>${title}</h2>
+    ${isOfMoney && field(name, label, { inputmode: "decimal", problem: wrong ?? refused })}
+    ${name === "Counted" && html`<${Pieces} currency=${currency} digits=${digits} country=${country} onCounted=${counted} />`}
+    ${field("Note", isOfMoney ? texts.drawer.note : label, { maxlength: 512, problem: isOfMoney ? undefined : (wrong ?? refused) })}
+    ${error && !refused && html`<${Failure} error=${error} />`}
+    <div class="actions">
+      ${acts.map((one) => html`<button class="main" disabled=${isBusy} onClick=${() => (action.current = one)}>${texts.drawer.acts[one]}</button>`)}
+    </div>
+  </form>`;
+}
+
+// The forms that fit a drawer as it is. `currency` and `digits` are those of a new one.
+export function DrawerForms({ drawer, currency, digits, ...rest }) {
+  const names = texts.drawer;
+  const isOpen = drawer && !drawer.ClosedAt;
+  const of = isOpen ? drawer.CurrencyID : currency;
+  const decimals = isOpen ? (String(drawer.Float).split(".")[1] ?? "").length : digits;
+  const a = (title, label, ...acts) =>
+    html`<${DrawerForm} key=${acts[0]} title=${title} label=${label} acts=${acts} currency=${of} digits=${decimals} drawer=${drawer} ...${rest} />`;
+  return html`${isOpen ? [a(names.moved, names.amount, "in", "out"), a(names.count, names.counted, "close")] : a(names.acts.open, names.float, "open")}
+    ${drawer && a(names.acts.note, names.aNote, "note")}`;
+}
