@@ -265,6 +265,12 @@ def test_a_new_version_takes_over_when_no_sale_is_being_made_and_keeps_the_queue
     assert len(till.seller.payments()) == 1
 
 
+def test_a_till_opens_no_shops_page_in_its_tab(till: Till) -> None:
+    till.page.goto(till.page.url.partition("/till")[0] + "/app")
+
+    expect(till.page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
 def test_no_password_no_key_and_no_address_of_a_sent_sale_is_on_the_device(till: Till) -> None:
     till.button("9").click()
     till.button("Prepaid").click()

@@ -1,10 +1,10 @@
 // The signed-in person. sessionStorage keeps the session for this tab only: a reload continues it, closing the tab ends
-// it.
+// it. The session of a till, which is remembered for months, does not open the shop's page in the same tab.
 import { addDays, dayInZone, daysBetween, inZone } from "./dates.js";
 import { canStore } from "./storage.js";
 import { useLayoutEffect, useState } from "./view.js";
 
-const PLACE = "payments.session";
+const PLACE = globalThis.location?.pathname.startsWith("/till") ? "payments.till" : "payments.session";
 const read = () => canStore && JSON.parse(sessionStorage.getItem(PLACE));
 
 let current = read();
