@@ -201,6 +201,11 @@ def test_twenty_five_of_an_item_are_five_taps(till: Till) -> None:
     for name in ("2", "5", "Done"):
         dialog.get_by_role("button", name=name, exact=True).click()
     assert lines(till) == [("coffee", "25")]
+    till.shown("line").click()
+    dialog.get_by_role("button", name="Remove").click()
+    expect(till.shown("line")).to_have_count(0)
+    till.button("Undo").click()
+    assert lines(till) == [("coffee", "25")]
 
 
 def test_before_signing_in_and_in_a_password_all_keys_are_typing(visit_by_phone: Visit, seller: Seller) -> None:

@@ -38,7 +38,7 @@ function Discount({ place, title, off, most, currency, digits, onClose }) {
 
 const PAD = ["1", "2", "3", "4", "5", "6", "7", "8", "9", null, "0", "⌫"]; // null: the mark before decimals
 
-// A line that was tapped: its quantity, by a number pad or a keyboard, and the way to its discount.
+// The sheet of a line: its quantity, by a number pad or a keyboard, and the ways to its discount and out of the basket.
 function Quantity({ place, line, onDiscount, onClose }) {
   const [typed, type] = useState("");
   const [problem, setProblem] = useState(undefined);
@@ -57,6 +57,7 @@ function Quantity({ place, line, onDiscount, onClose }) {
     </div>
     <div class="actions"><button class="main">${texts.done}</button>
       ${mayDiscount() && html`<button type="button" onClick=${onDiscount}>${texts.discount}</button>`}
+      <button type="button" onClick=${() => remove(place) && onClose()}>${texts.remove}</button>
       <button type="button" onClick=${onClose}>${texts.cancel}</button></div>
   </form><//>`;
 }

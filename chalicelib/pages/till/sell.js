@@ -79,8 +79,13 @@ function typed(text) {
   const field = search && /^\d+$/.test(text) ? null : (search ?? received);
   const before = sale();
   if (field) {
+    const { activeElement } = document;
     field.focus();
-    return insert(field, text);
+    const undo = insert(field, text);
+    return () => {
+      undo();
+      activeElement.focus({ preventScroll: true });
+    };
   }
   if (search || isPad()) for (const key of text) if (KEYS.includes(key)) (search ? pressTimes : press)(key);
   return () => putBack(before);
