@@ -374,7 +374,6 @@ export const af = {
     title: "Pryslys",
     none: "Nog geen items nie. Begin met “Nuwe item”, of voer 'n lêer in.",
     noneToSee: "Nog geen items nie.",
-    noMatch: "Geen item pas nie.",
     search: "Soek",
     counted: (shown, all) =>
       shown === all ? `${all} ${all === "1" ? "item" : "items"}.` : `${shown} van ${all} items.`,

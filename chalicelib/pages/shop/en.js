@@ -361,7 +361,6 @@ export const en = {
     title: "Price list",
     none: "No items yet. Begin with “New item”, or import a file.",
     noneToSee: "No items yet.",
-    noMatch: "No item matches.",
     search: "Search",
     counted: (shown, all) =>
       shown === all ? `${all} ${all === "1" ? "item" : "items"}.` : `${shown} of ${all} items.`,
