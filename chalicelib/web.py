@@ -239,7 +239,8 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         except ServiceError as refusal:
             if refusal.error.is_outage:
                 log_defect(refusal, request_id=request_id_of(request))
-                if refusal.error is ErrorCode.STORE_UNAVAILABLE and settings().is_local:
+                is_missing = refusal.error is ErrorCode.STORE_UNAVAILABLE and refusal.retry_after is None
+                if is_missing and settings().is_local:  # an unreadable record says itself when to come back
                     refusal = ServiceError(refusal.error, LOCAL_HINT)
             return refuse(refusal, endpoint.body, sent)
         except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
