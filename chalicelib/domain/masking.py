@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 from unicodedata import normalize, numeric
 
@@ -65,6 +66,8 @@ def _numbers_in_groups(text: str) -> Iterator[str]:
 
 
 Mask = Callable[[str], str]
+HIDDEN = "******"
+MOST_SECRETS = 4  # of a request that are looked for: it has one card
 
 
 def mask_of(numbers: Collection[str]) -> Mask:
@@ -89,6 +92,24 @@ def mask_of(numbers: Collection[str]) -> Mask:
         return text if masked == text else REST_IN_REQUEST.sub(r"\1******", masked)
 
     return mask
+
+
+def with_secrets(mask: Mask, readers: Collection[str], codes: Collection[str]) -> Mask:
+    """Return a mask that hides a reader's data as a whole too, and a CVV2 next to its name or to a masked number."""
+    known = [one for one in islice(readers, MOST_SECRETS) if len(one) >= SHORTEST]
+    own = "|".join(one for one in islice(codes, MOST_SECRETS) if one.isdecimal() and one.isascii())
+    code = None
+    if own:
+        named = r"(?:\b(?:cvv|cvc|cvn|csc|cid)2?\b|\*{6}[0-9]{4})[^0-9a-z]{0,8}"
+        code = re.compile(rf"({named})(?:{own})(?![0-9])", re.IGNORECASE)
+
+    def hide(text: str) -> str:
+        for one in known:
+            text = text.replace(one, HIDDEN)
+        masked = mask(text)
+        return code.sub(rf"\1{HIDDEN[:3]}", masked) if code else masked
+
+    return hide
 
 
 def _blanked(text: str) -> str:

@@ -71,6 +71,7 @@ class Merchant:
     avatar_key: str | None = None
     request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
     deleted: bool = False
+    receipt_note: str | None = None  # below every receipt
     drawer_blind: bool = False  # its agents see what an open drawer should hold only after the count
     webhooks: int = 0  # the number of its webhooks, on or off
     events_until: datetime | None = None  # transactions that begin before it make events; None: none do

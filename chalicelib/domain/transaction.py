@@ -148,6 +148,7 @@ class MerchantSnapshot:
     tax_id: str | None = None
     mid: str | None = None  # the terminal's
     logo_key: str | None = None
+    note: str | None = None  # its words below every receipt
 
     @property
     def tax_number(self) -> str | None:
@@ -173,6 +174,7 @@ def snapshot_of(merchant: Merchant, mid: str | None) -> MerchantSnapshot:
         tax_id=merchant.tax_id,
         mid=mid,
         logo_key=merchant.avatar_key,
+        note=merchant.receipt_note or None,
     )
 
 

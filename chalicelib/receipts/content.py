@@ -92,6 +92,7 @@ def _receipt(transaction: Transaction, words: Words, *, is_copy: bool) -> Receip
     notes = (
         transaction.particulars.description,
         words["not_completed"] if transaction.phase is Phase.AWAITING_COMPLETION else None,
+        merchant.note,
         words["keep"],
     )
     return Receipt(

@@ -63,14 +63,16 @@ class Card(Request):
 
 def numbers_in(sent: Any) -> tuple[str, ...]:
     """Return every card number in the card fields of a request, also of those at a wrong place, and as a number too."""
-    return tuple(number for text in _card_texts(sent) for number in masking.numbers_in(text[:MOST_READ]))
+    texts = card_texts(sent, "pan", "readerdata")
+    return tuple(number for text in texts for number in masking.numbers_in(text[:MOST_READ]))
 
 
-def _card_texts(sent: Any) -> Iterator[str]:
+def card_texts(sent: Any, *names: str) -> Iterator[str]:
+    """Yield the texts and numbers under these names in the objects of a request."""
     for name, value in sent.items() if isinstance(sent, dict) else ():
-        if name.lower() in {"pan", "readerdata"} and isinstance(value, str | int):
+        if name.lower() in names and isinstance(value, str | int):
             yield str(value)
-        yield from _card_texts(value)
+        yield from card_texts(value, *names)
 
 
 NOT_MASKED = ("Card", "Files")
@@ -86,7 +88,9 @@ def with_card_number_in_card_only(request: WithCard) -> WithCard:
     numbers = numbers_in(sent)
     if not numbers:
         return request
-    mask = masking.mask_of(numbers)
+    mask = masking.with_secrets(
+        masking.mask_of(numbers), [*card_texts(sent, "readerdata")], [*card_texts(sent, "cvv2")]
+    )
     kept = request.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"})  # no unknown fields
     if isinstance(addresses := sent.get("Receipt"), dict):  # with placeholders: findings count them
         kept["Receipt"] = {name: addresses[name] for name in kept["Receipt"] if name in addresses}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, create_model
+from pydantic import AfterValidator, Field, create_model
 
 from chalicelib.domain.agent import ACCOUNT_USER, MobileSettings
 from chalicelib.domain.effective_settings import effective, merge_settings
@@ -63,6 +63,9 @@ class ClientManager(Request):
     def to_domain(self) -> Manager:
         """Return the contact person."""
         return Manager(self.user_name, self.user_email, self.user_phone)
+
+
+ReceiptNote = Annotated[str, Field(max_length=256), AfterValidator(str.strip)]  # a blank takes the note away
 
 
 class _Merchant(Context):
@@ -142,6 +145,7 @@ class UpdateMerchant(_Merchant, RuledRequest):
     id: Identifier | None = None
     barcode_scanner: bool | None = None
     drawer_blind: bool | None = None
+    receipt_note: ReceiptNote | None = None
     image: Image | None = None
 
     def let_fields_be_absent(self, country_code: str) -> None:
@@ -222,6 +226,7 @@ class MerchantView(View):
     mobile_settings: MobileSettingsView
     barcode_scanner: bool
     drawer_blind: bool
+    receipt_note: str | None
     sbp: dict[str, Any] | None
 
     @classmethod

@@ -9,6 +9,7 @@ from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import device_of, new_session, remember
 from chalicelib.errors import Check, Validation, invalid
+from chalicelib.log import log
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication
 from chalicelib.services.authentication import Attempt, log_denial
@@ -37,6 +38,7 @@ def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "")
         session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
 
     agent_sessions.create(session, admitted.read(own))
+    log("signed_in", agent=caller.agent_id, merchant=caller.client_id, source=source)
     return session_id
 
 

@@ -22,21 +22,23 @@ class Audit:
     kind: str
     by: int
     fields: tuple[str, ...] = ()
+    name: str | None = None  # of an operator, on the operator's machine
 
 
 @dataclass(frozen=True)
 class Act:
-    """A change of a record: its kind, author and time. `by` is an agent's ID, or OPERATOR for the stage itself."""
+    """A change of a record: its kind, author and time. `by` is an agent's ID, or OPERATOR with the operator's name."""
 
     kind: str
     by: int
     at: datetime
+    name: str | None = None
 
 
 def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
     """Return the audit entry of a write to a record ("agent#17"). `token` distinguishes entries of the same instant."""
     at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
-    return Audit(name, at, act.kind, act.by, tuple(sorted(names)))
+    return Audit(name, at, act.kind, act.by, tuple(sorted(names)), act.name)
 
 
 def changed_fields(before: Any, after: Any) -> tuple[str, ...]:

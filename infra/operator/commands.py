@@ -71,6 +71,7 @@ def _link_card_command(options: argparse.Namespace) -> None:
     linked = linked_cards.link(
         agent, data, options.alias or f"{data.details.brand} {data.details.last4}", now, options.acquirer
     )
+    audit.store(f"card#{linked.id}", terminal.act("link"), ("agent", f"agent#{agent.id}"))
     result = "is linked" if linked.status == card.VERIFIED else "is not linked: the acquirer did not verify it"
     print(f"Card {linked.id}, {linked.details.masked}, of agent {agent.id} {result}.")
 
@@ -94,6 +95,7 @@ def _rotate_signing_command(options: argparse.Namespace) -> None:
 def _print_signing_command(_: argparse.Namespace) -> None:
     if not signing():
         sys.exit("The stage has no signing secret: `rotate-signing` makes one.")
+    stage_secret.note("show", "signing")
     print(signing()[0].reveal())
 
 
@@ -148,7 +150,7 @@ def _audit_command(options: argparse.Namespace) -> None:
         sys.exit(f"No change of {name} is stored. Objects are named like {OBJECTS}, an agent by its e-mail too.")
     for entry in entries:
         at = entry.at.partition("#")[0]
-        by = "operator" if entry.by == audit.OPERATOR else f"agent {entry.by}"
+        by = f"operator {entry.name or ''}".strip() if entry.by == audit.OPERATOR else f"agent {entry.by}"
         print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(entry.fields)}")
 
 

@@ -43,7 +43,6 @@ from chalicelib.gateways import files
 from chalicelib.settings import settings
 from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions, webhooks
 from chalicelib.store import deliveries as deliveries_store
-from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
     VERSION,
@@ -60,7 +59,7 @@ from chalicelib.store.table import (
     update,
     write_one,
 )
-from infra.operator import payer_records
+from infra.operator import payer_records, terminal
 from infra.operator.payer_records import Address, Family, StoredFile
 
 ERASED_JSON = exact_json.text(ERASED)
@@ -89,7 +88,7 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     notes = _erase_notes(merchant, address)
     if not found:
         if notes:
-            _store_audit(merchant, now)
+            _store_audit(merchant)
         return 0
     _store_picture()
     known = {family.ids[0]: family for family in found}
@@ -105,7 +104,7 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
         raise UnfinishedError
     ids = list(chain.from_iterable(family.ids for family in known.values()))
     _erase_around(merchant, address, ids, now)
-    _store_audit(merchant, now)
+    _store_audit(merchant)
     for one in ids:
         _mark_done(one)
     return len(ids)
@@ -129,15 +128,15 @@ def _erase_in_drawer(key: Key[Drawer], address: Address) -> None:
     write_one(_change(key, item, {"movements": after}))
 
 
-def _store_audit(merchant: Merchant, now: datetime) -> None:
-    audit.store(f"merchant#{merchant.id}", Act("erase", OPERATOR, now), ("payer",))
+def _store_audit(merchant: Merchant) -> None:
+    audit.store(f"merchant#{merchant.id}", terminal.act("erase"), ("payer",))
 
 
 def without_payer(transaction: Transaction, touches: Touches) -> Transaction:
     """Return the transaction with placeholders for the payer's data, and for the texts that name an address.
 
-    Amounts, times, numbers of receipts and the acquirer's references stay. So do the fingerprint, which recognises a
-    repeated request, and the mark of a delivered signature.
+    Amounts, times, numbers of receipts without an address, and the acquirer's references stay. So do the fingerprint,
+    which recognises a repeated request, and the mark of a delivered signature.
     """
 
     def text(value: str | None) -> str | None:
@@ -158,6 +157,8 @@ def without_payer(transaction: Transaction, touches: Touches) -> Transaction:
             receipt_phone=carried.receipt_phone and ERASED,
         ),
         receipt=_receipt_without(transaction.receipt, text),
+        invoice=text(transaction.invoice) or "",
+        original=replace(transaction.original, invoice=text(transaction.original.invoice)),
         card=card and replace(card, cardholder=card.cardholder and ERASED),
         pictures=Pictures(kept.photo_key and ERASED_PICTURE, kept.signature_key and ERASED_PICTURE),
         result=replace(

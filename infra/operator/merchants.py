@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from chalicelib import outside, phone_numbers
+from chalicelib import phone_numbers
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, MobileSettings
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.periods import Period, days_of_month
@@ -21,7 +21,6 @@ from chalicelib.gateways.secrets import pseudonym
 from chalicelib.schemas.history_export import neutral
 from chalicelib.services.authentication import LOGIN
 from chalicelib.store import agents, merchants, takings, terminals
-from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import decode, read, readable, table_name
 from infra.operator import items, terminal
@@ -139,7 +138,7 @@ def _change(one: Merchant, kind: str, changed: Callable[[Merchant], Merchant]) -
         before = read(merchants.key(one.id)) or one
         after = changed(before)
         if after != before:
-            merchants.change(before, after, Act(kind, OPERATOR, outside.now()))
+            merchants.change(before, after, terminal.act(kind))
 
     retry_on_change(attempt)
 

@@ -1,8 +1,6 @@
 """The command `payer`: find, export and erase the data of a payer in one merchant. docs/payer.md explains it."""
 
 import argparse
-import os
-import pwd
 import sys
 from base64 import b64encode
 from collections.abc import Iterable
@@ -107,18 +105,9 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         erased = erase(merchant, address, found, now)
     except UnfinishedError:
         sys.exit("Requests kept changing these payments: run the command again to finish.")
-    log("payer_erased", user=user(), merchant=merchant.id, transactions=erased)
+    log("payer_erased", user=terminal.user(), merchant=merchant.id, transactions=erased)
     print(f"Erased the payer's data in {_text_of(erased, merchant)}.")
     print(BACKUPS.format(until=(now + BACKUP).date()))
-
-
-def user() -> str:
-    """Return the name of the operating system's user, or the number of a user without a name."""
-    number = os.getuid()
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return str(number)
 
 
 def _records(found: Iterable[Family]) -> list[Transaction]:

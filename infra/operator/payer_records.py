@@ -14,6 +14,7 @@ from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from itertools import islice
 from typing import Any
+from unicodedata import normalize
 
 import phonenumbers
 
@@ -23,7 +24,6 @@ from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
 from chalicelib.domain.drawer import Drawer
 from chalicelib.domain.events import Event, spans
-from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
@@ -39,6 +39,11 @@ from infra.operator import items
 THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 AHEAD = timedelta(days=7)  # after now and the last Deadline: later records have a wrong clock
 GAP = r"[^0-9A-Za-z]{0,3}"  # between the digits of a telephone number as people write it
+
+
+def folded(text: str) -> str:
+    """Return the form of a text that is compared: without case, and with plain letters for full-width ones."""
+    return normalize("NFKC", text).casefold()
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,7 @@ def names(transaction: Transaction, address: Address) -> bool:
 def _texts_of_request(transaction: Transaction) -> Iterator[str | None]:
     carried, taxes = transaction.particulars, transaction.receipt.taxes
     yield from (carried.description, carried.client_product_code, carried.ext_id, carried.ext_tran_data)
-    yield str(carried.offline_queue_id or "")
+    yield from (str(carried.offline_queue_id or ""), transaction.invoice, transaction.original.invoice)
     yield from (taxes.scheme, *taxes.codes) if taxes else ()
     for line in transaction.receipt.purchases:
         yield from (line.title, *line.tax_codes)

@@ -20,11 +20,11 @@ from chalicelib.services import agents as agents_service
 from chalicelib.services import merchants, terminals
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.store import agents
-from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.merchants import key as merchant_key
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import read
 from infra.operator.system_users import agent_of, replace_credentials
+from infra.operator.terminal import act
 
 NAME, TID = "Smoke payments", "SMOKE"
 ONLY_CASH = {"MobileSettings": {"Features": {"AcceptCash": True, "AcceptCards": False}, "AllowLinkedCards": 0}}
@@ -86,5 +86,5 @@ def _replace_key(till: Agent) -> Secret:
         after = replace_credentials(till, new_secret_key())
     except ChangedMeanwhileError:
         sys.exit("Somebody else changed the till meanwhile. Nothing was changed: run the command again.")
-    key = agents_service.secret_key_of(after, Act("show", OPERATOR, outside.now()))
+    key = agents_service.secret_key_of(after, act("show"))
     return key or sys.exit("The till has no key: run the command again.")

@@ -22,6 +22,8 @@ from chalicelib import outside
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways.secrets import ACCEPTED, remembered
 from chalicelib.settings import settings
+from chalicelib.store import audit
+from infra.operator import terminal
 
 Document = Mapping[str, Any]
 
@@ -156,6 +158,7 @@ def step_back(*, accepts_leaked: bool = False) -> StepBack:
 
 def undo(step: StepBack) -> None:
     """Return to the version before. The same step from there returns to the later version."""
+    note("undo", *step.differs)
     _make_current(step.previous, instead_of=step.current)
 
 
@@ -196,7 +199,13 @@ def _change(name: str, edit: Callable[[Document], Document]) -> None:
     stored = _client().put_secret_value(
         SecretId=settings().secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
     )
+    note("change", name)
     _make_current(stored["VersionId"], instead_of=read.version)
+
+
+def note(kind: str, *names: str) -> None:
+    """Record in the audit who changes, undoes or sees parts of the secret, before it happens."""
+    audit.store("stage#secret", terminal.act(kind), names)
 
 
 @dataclass(frozen=True)

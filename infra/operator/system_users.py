@@ -23,7 +23,6 @@ from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.passwords import hash_password, verify, weakness_of
 from chalicelib.store import agent_changes, agents, sequences, sessions
 from chalicelib.store.agent_changes import LoginChange
-from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import decode, read, read_all, readable, table_name
 from infra.operator import items, terminal
@@ -61,7 +60,7 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
         password_hash=hash_password(password),
         key_digest=keyed_digest(secret_key),
     )
-    agent_changes.create(agent, login, Act("create", OPERATOR, now))
+    agent_changes.create(agent, login, terminal.act("create"))
     return agent
 
 
@@ -110,7 +109,7 @@ def replace_credentials(before: Agent, password: Secret) -> Agent:
         credential_version=before.credential_version + 1,
         secret_key_sealed=seal(secret_key, before.id),
     )
-    agent_changes.change(before, after, login_change, Act("update", OPERATOR, outside.now()))
+    agent_changes.change(before, after, login_change, terminal.act("update"))
     return after
 
 
@@ -172,7 +171,7 @@ def change(before: Agent, action: str) -> None:
         if (other := _another_active(before)) is None:
             sys.exit("This is the last active system user. Create another one first: `system-users create`.")
         checks = [agent_changes.check_unchanged(other)]
-    act = Act(action, OPERATOR, outside.now())
+    act = terminal.act(action)
     if action == DELETE:
         agent_changes.delete(before, replace(after, deleted=True, secret_key_sealed=None), act, *checks)
     else:

@@ -1,9 +1,26 @@
 """What an operator types: lines of standard input, answers to questions, and secrets that the screen does not show."""
 
 import getpass
+import os
+import pwd
 import sys
 
 from chalicelib import outside
+from chalicelib.store.audit import OPERATOR, Act
+
+
+def user() -> str:
+    """Return the name of the operating system's user, or the number of a user without a name."""
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def act(kind: str) -> Act:
+    """Return an act of the operator at this machine, for the audit."""
+    return Act(kind, OPERATOR, outside.now(), user())
 
 
 def is_there() -> bool:

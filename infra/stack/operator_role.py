@@ -44,8 +44,10 @@ def _of_tables() -> list[Statement]:
     tables = [arn(TABLE + one["TableName"]["Fn::Sub"]) for one in resources.properties_of(TABLE_TYPE)]
     copies = [arn(TABLE + "${AWS::StackName}-copy-*")]
     indexes = [arn(TABLE + "${AWS::StackName}-" + index) for index in INDEXES]
+    kept = [arn(TABLE + "${AWS::StackName}-audit")]
     return [
         allow("dynamodb", (*READ, *WRITTEN, "RestoreTableToPointInTime"), tables),
+        {**allow("dynamodb", ("DeleteItem", "UpdateItem"), kept), "Effect": "Deny"},  # nobody changes who did what
         allow("dynamodb", ("Query",), indexes),
         allow("dynamodb", (*READ, *COPIED), copies),
     ]

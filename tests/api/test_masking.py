@@ -139,6 +139,33 @@ def test_a_name_that_holds_a_number_is_not_answered(stage: str) -> None:
     assert reply.findings == [(f"zz{MASKED}.Latitude", 14)]
 
 
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("{pan} CVV 937 exp 1235", "{masked} CVV *** exp 1235"),
+        ("{pan} 937", "{masked} ***"),
+        ("cvc2: 937, room 937", "cvc2: ***, room 937"),
+        ("937 eggs", "937 eggs"),
+        ("CVV 9371", "CVV 9371"),
+    ],
+)
+def test_the_cvv2_of_the_card_is_hidden_beside_its_name_or_its_number(stage: str, written: str, kept: str) -> None:
+    body = a_body(CVV2="937")
+    body["BasicTran"]["Description"] = written.format(pan=STEADY)
+
+    assert post(stage, SUBMIT, body).body["Transaction"]["Description"] == kept.format(masked=MASKED)
+
+
+def test_the_data_of_a_reader_is_hidden_as_a_whole(stage: str) -> None:
+    chip = chip_data(STEADY)
+    body = a_body()
+    body["Card"]["CardDataInput"] = {"ReaderData": chip}
+    body["BasicTran"] |= {"InputType": 3, "Description": f"read {chip}!"}
+
+    reply = post(stage, SUBMIT, body)
+    assert reply.body["Transaction"]["Description"] == "read ******!"
+
+
 def test_zeros_for_a_card_number_refuse_nothing(stage: str) -> None:
     basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": "10.00"}
     sent = json.dumps({"BasicTran": basic, "Card": {"CardDataInput": {"PAN": "0" * 12}}})

@@ -15,7 +15,7 @@ from chalicelib.store.aws_client import Client
 from infra.bench.client import through
 from tests.api.test_message_limits import a_number, an_agent, use_up, warned, warnings
 from tests.support import events, http
-from tests.support.builders import a_shop, an_email
+from tests.support.builders import PASSWORD, a_shop, an_email, merchant_update
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls, write_units
 from tests.support.http import Reply, post
@@ -247,3 +247,18 @@ def test_it_costs_two_calls_and_a_repeat_one(stage_on_dynamodb_local: str) -> No
     # merchant cost 2 each.
     assert calls == ["GetItem", "BatchGetItem", "TransactWriteItems", "GetItem", "BatchGetItem"]
     assert charged == [("outbox", 4), ("sequences", 10)]
+
+
+def test_the_words_of_the_shop_are_below_every_receipt_until_a_blank_takes_them_away(stage: str) -> None:
+    shop = a_shop(stage)
+    till = shop.agent(TID=shop.terminal()["Name"])["Email"], PASSWORD
+    shown = []
+    for note in (f" {'n' * 253}\u0301 ", " "):
+        changed = shop.post(f"{shop.path}/update", merchant_update(ReceiptNote=note))
+        receipt = http.get(stage, f"/api/v1/payment/receipt/{paid(stage, login=till)}", till).body["Receipt"]
+        words = note.strip()
+        assert changed.body["Merchant"]["ReceiptNote"] == words
+        shown.append([words in receipt["Html"], words in "".join(receipt["Text"].split())])
+
+    assert shown[0] == [True, True]
+    assert shop.post(f"{shop.path}/update", merchant_update(ReceiptNote="n" * 257)).findings == [("ReceiptNote", 4)]

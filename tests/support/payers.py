@@ -112,6 +112,9 @@ class Payer:
             large = self.pay_much()
             returned = self.till.give_back(large, now(), Amount="1.00")
             card = self.swipe()
+            offline = {"OfflineMode": True, "Paid": f"{now():%Y-%m-%dT%H:%M:%S}", "Invoice": f"for {self.email}"}
+            sold = self.till.pay({"GMT": 0, **a_body(OfflineTran=offline)}, now())
+            given = self.till.give_back(sold, now(), Amount="1.00")
             part = self.till.give_back(card, now(), Amount="1.00", Description=f"asked by {self.phone}")
             lost = self.swipe("10.68")
             owing = self.swipe("10.08")
@@ -132,7 +135,22 @@ class Payer:
         )
         original = self.till.look(pending.original.id or "", now())
         large = self.till.look(large.id, now())
-        return [cash, large, returned, card, part, lost, owing, signed, declined, original, pending, paid_by_link]
+        return [
+            cash,
+            large,
+            returned,
+            sold,
+            given,
+            card,
+            part,
+            lost,
+            owing,
+            signed,
+            declined,
+            original,
+            pending,
+            paid_by_link,
+        ]
 
     def run(self, action: str, *more: str, email: str | None = None) -> None:
         operator.main(["payer", action, "--email", email or self.email, "--merchant", self.merchant, *more])

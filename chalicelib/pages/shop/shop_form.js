@@ -42,7 +42,7 @@ function changes(form, shown) {
   const isBlind = form.elements.DrawerBlind.checked;
   const MobileSettings = featureChanges(form, TAKEN, featuresOf(shown));
   return {
-    ...Object.fromEntries(changed.map((name) => [name, typed(name)])),
+    ...Object.fromEntries(changed.map((name) => [name, typed(name) || " "])), // an empty text would change nothing
     ...(isBlind !== shown.DrawerBlind && { DrawerBlind: isBlind }),
     ...(MobileSettings && { MobileSettings }),
   };

@@ -18,6 +18,7 @@ from chalicelib.store import agent_changes, linked_cards
 from chalicelib.store.audit import Act
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
+from infra.operator import terminal
 from infra.operator.system_users import create_system_user
 from infra.reference import ROOT
 from tests.support.accounts import an_account
@@ -54,6 +55,9 @@ def test_the_audit_of_an_object_is_printed(capsys: pytest.CaptureFixture[str]) -
     line = capsys.readouterr().out
     assert "2026-03-14T09:26:53" in line
     assert "by operator" in line
+    run("print-signing")
+    run("audit", "stage#secret")
+    assert f"show     by operator {terminal.user()}" in capsys.readouterr().out
     assert "tax_id" in line
     assert "the value" not in line
 

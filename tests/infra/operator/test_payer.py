@@ -97,7 +97,8 @@ def test_totals_amounts_references_and_other_texts_stay_as_they_are() -> None:
         new = stored_transaction(one.id)
         assert new.erasure is Erasure.DONE
         for name in ("phase", "amount_minor", "created_at", "deadline", "invoice", "fingerprint", "reversals"):
-            assert getattr(new, name) == getattr(old, name), name
+            kept = ERASED if payer.email in str(getattr(old, name)) else getattr(old, name)  # an offline sale's number
+            assert getattr(new, name) == kept, name
         assert (new.result.rrn, new.result.approval_code) == (old.result.rrn, old.result.approval_code)
         assert (new.card and new.card.masked) == (old.card and old.card.masked)
         assert new.owes_signature == old.owes_signature
@@ -303,7 +304,7 @@ def test_find_lists_each_place_and_changes_nothing(capsys: pytest.CaptureFixture
     for table in TABLES:
         wanted = sum(f"-{table} " in place for place in places)
         assert sum(line.startswith(f"{table}  ") for line in listed) == wanted, table
-    assert summary == f"12 transactions of merchant {payer.merchant}."
+    assert summary == f"14 transactions of merchant {payer.merchant}."
     assert stored() == before
 
 
@@ -337,7 +338,7 @@ def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixt
     document: dict[str, Any] = json.loads(printed)
     assert {one["id"] for one in document["transactions"]} >= {one.id for one in made}
     assert all(text in printed.lower() for text in payer.planted)
-    assert document["transactions"][0]["particulars_receipt_email"] == payer.email
+    assert payer.email in {one.get("particulars_receipt_email") for one in document["transactions"]}
     assert [len(one["files"]) for one in document["transactions"] if "files" in one] == [1, 1, 1]
     assert document["messages"]
     assert document["answers_of_webhooks"]

@@ -17,13 +17,13 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
             f"{POS}/{{posId}}/update.{name} is ours"
             for name in ("BranchesActions", "EndSessions", "PhoneNull", "TIDNull")
         ),
-        *(f"{MERCHANT}/update.{name} is ours" for name in ("DrawerBlind", "TaxID")),
+        *(f"{MERCHANT}/update.{name} is ours" for name in ("DrawerBlind", "ReceiptNote", "TaxID")),
         *(
             f"Merchant.{name} is ours"
             for name in (
                 *("BarcodeScanner", "CashRegisterCuratorID", "ClientMode", "ClientSource", "ContractTypeID"),
                 *("DrawerBlind", "MobileSettings", "OriginCuratorID", "ProductSolutionID", "SupportCuratorID"),
-                *("TaxID", "TaxSystemID"),
+                *("ReceiptNote", "TaxID", "TaxSystemID"),
             )
         ),
         f"{SUBMIT}.BasicTran.OfflineTran.OfflineQueueId is ours",
