@@ -1,6 +1,7 @@
 """Take a payment, and read one."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -45,7 +46,9 @@ def with_own_numbers(body: SubmitPayment, caller: Caller) -> SubmitPayment:
     if not has_unread_phone(body):
         return body
     merchant = admit(caller, current_account_id=body.current_account_id).merchant
-    return validated(SubmitPayment, {**body.sent, "CountryCode": merchant.country_code}) if merchant else body
+    with suppress(ServiceError):  # it is no number there either, which is judged beside the other faults
+        return validated(SubmitPayment, {**body.sent, "CountryCode": merchant.country_code}) if merchant else body
+    return body
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
