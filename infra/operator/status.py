@@ -21,7 +21,7 @@ from chalicelib.domain.money import from_minor
 from chalicelib.domain.outbox import EMAIL, SMS
 from chalicelib.domain.periods import Period
 from chalicelib.domain.transaction import MessageTrace, Transaction
-from chalicelib.settings import settings
+from chalicelib.settings import ISO8583, settings
 from chalicelib.store import due_records, events, merchants, outbox, takings, transactions, webhooks
 from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.table import read_all
@@ -87,7 +87,8 @@ def _pending_line(one: Transaction) -> str:
 
 
 def _acquirers() -> Iterator[str]:
-    yield from _named("acquirers", [f"{code}{_echo() if code == 'ISO8583' else ''}" for code in settings().acquirers])
+    codes = dict.fromkeys((*settings().acquirers, *([ISO8583] if settings().iso8583 else [])))
+    yield from _named("acquirers", [f"{code}{_echo() if code == ISO8583 else ''}" for code in codes])
 
 
 def _echo() -> str:

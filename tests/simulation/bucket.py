@@ -46,7 +46,7 @@ class Bucket(dict[str, bytes]):
             yield {"Versions": found[start : start + PAGE]}
         yield {}
 
-    def delete_objects(self, Bucket: str, Delete: dict[str, Any]) -> None:  # noqa: N803  see above
+    def delete_objects(self, Bucket: str, Delete: dict[str, Any]) -> dict[str, Any]:  # noqa: N803  see above
         """Delete versions of files."""
         del Bucket
         self._call()
@@ -56,3 +56,4 @@ class Bucket(dict[str, bytes]):
         for name in self.keys() - left.keys():
             del self[name]
         self.update(left)
+        return {}

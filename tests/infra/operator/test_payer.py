@@ -126,7 +126,7 @@ def test_a_second_erasure_finds_nothing_and_changes_nothing() -> None:
     after_one = stored()
 
     with pytest.raises(SystemExit, match="Nothing of this payer is found"):
-        payer.erase()
+        payer.run("erase", "--yes")
 
     assert stored() == after_one
 
