@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain import events, message_limits, outbox, password_lock, sessions
-from chalicelib.store import drawers, receipt_numbers
+from chalicelib.store import creations, drawers, receipt_numbers
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -69,6 +69,7 @@ EXPIRING = {
     "`sequences`, receipts later": period(outbox.KEPT_FOR),
     "`sequences`, sessions": f"{period(sessions.REMEMBERED.age + sessions.KNOWN_FOR)} after its last sign-in",
     "`sequences`, acts on drawers": period(drawers.REQUESTS_KEPT_FOR),
+    "`sequences`, creations": period(creations.KEPT_FOR),
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
     "`events`": period(events.KEPT_FOR),
 }
