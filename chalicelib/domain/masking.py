@@ -1,7 +1,7 @@
 """Masking: a card number outside the card fields of a request is stored as 411111******1111."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -94,7 +94,7 @@ def mask_of(numbers: Collection[str]) -> Mask:
     return mask
 
 
-def with_secrets(mask: Mask, readers: Collection[str], codes: Collection[str]) -> Mask:
+def with_secrets(mask: Mask, readers: Iterable[str], codes: Iterable[str]) -> Mask:
     """Return a mask that hides a reader's data as a whole too, and a CVV2 next to its name or to a masked number."""
     known = [one for one in islice(readers, MOST_SECRETS) if len(one) >= SHORTEST]
     own = "|".join(one for one in islice(codes, MOST_SECRETS) if one.isdecimal() and one.isascii())

@@ -88,9 +88,7 @@ def with_card_number_in_card_only(request: WithCard) -> WithCard:
     numbers = numbers_in(sent)
     if not numbers:
         return request
-    mask = masking.with_secrets(
-        masking.mask_of(numbers), [*card_texts(sent, "readerdata")], [*card_texts(sent, "cvv2")]
-    )
+    mask = masking.with_secrets(masking.mask_of(numbers), card_texts(sent, "readerdata"), card_texts(sent, "cvv2"))
     kept = request.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"})  # no unknown fields
     if isinstance(addresses := sent.get("Receipt"), dict):  # with placeholders: findings count them
         kept["Receipt"] = {name: addresses[name] for name in kept["Receipt"] if name in addresses}

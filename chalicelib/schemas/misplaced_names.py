@@ -183,15 +183,14 @@ class _Walk:
 
 
 def _shown(name: str) -> str:
-    """Return a name for a path: its beginning, without card numbers, and halves of surrogate pairs, no UTF-8."""
+    """Return a name for a path: its beginning, without card numbers and halves of surrogate pairs (UTF-8 has none)."""
     return mask_foreign(name[:LONGEST_NAME].encode(errors="replace").decode(), None)
 
 
 @cache
 def _compared(model: type[Request]) -> tuple[str, ...]:
-    required = {
-        one.alias or name for name, one in model.model_fields.items() if one.is_required()
-    }  # refused without it
+    # A request without a required name is refused anyway.
+    required = {one.alias or name for name, one in model.model_fields.items() if one.is_required()}
     return tuple(sorted(name for name in fields_of(model).names & DECIDING | required if len(name) >= SHORTEST))
 
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import partial
 from typing import TypeVar
 
 from chalicelib.domain.merchant import Merchant
 from chalicelib.store import agents, merchants, terminals
-from chalicelib.store.table import attribute_names, decode, pages_of, readable, table_name
+from chalicelib.store.table import attribute_names, scan
 
 F = TypeVar("F", "AgentFacts", "TerminalFacts")
 
@@ -34,9 +33,7 @@ class TerminalFacts:
 
 def every_merchant() -> list[Merchant]:
     """Return all merchants that are not deleted."""
-    pages = pages_of({"TableName": table_name(merchants.TABLE), "ConsistentRead": True}, "Scan")
-    found = (readable(merchants.TABLE, page["Items"], partial(decode, Merchant)) for page in pages)
-    return [one for page in found for one in page if not one.deleted]
+    return [one for one in scan(merchants.TABLE, Merchant, ConsistentRead=True) if not one.deleted]
 
 
 def every_agent() -> Iterator[AgentFacts]:
@@ -51,6 +48,5 @@ def every_terminal() -> Iterator[TerminalFacts]:
 
 def _every(table: str, facts: type[F]) -> Iterator[F]:
     names = ", ".join(f"#{one.name}" for one in fields(facts))
-    parameters = {"TableName": table_name(table), "ConsistentRead": True, "ProjectionExpression": names}
-    for page in pages_of({**parameters, "ExpressionAttributeNames": attribute_names(names)}, "Scan"):
-        yield from readable(table, page["Items"], partial(decode, facts))
+    only = {"ProjectionExpression": names, "ExpressionAttributeNames": attribute_names(names)}
+    return scan(table, facts, ConsistentRead=True, **only)

@@ -661,6 +661,12 @@ def list_records(
     return records
 
 
+def scan(table: str, record: type[T], **parameters: Any) -> Iterator[T]:
+    """Yield every readable record of a table. `parameters` are further ones of Scan."""
+    for page in pages_of({"TableName": table_name(table), **parameters}, "Scan"):
+        yield from readable(table, page["Items"], partial(decode, record))
+
+
 def pages_of(parameters: dict[str, Any], operation: str = "Query") -> Iterator[Mapping[str, Any]]:
     """Yield the answer for each page of a query or a scan."""
     while True:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 
 from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.webhooks import Webhook
@@ -60,8 +59,7 @@ def delete(webhook: Webhook, act: Act, *also: table.Write) -> None:
 
 def every() -> Iterator[Webhook]:
     """Yield the webhooks of all merchants. Changes of the last moment may be missing."""
-    for page in table.pages_of({"TableName": table.table_name(TABLE)}, "Scan"):
-        yield from table.readable(TABLE, page["Items"], partial(table.decode, Webhook))
+    return table.scan(TABLE, Webhook)
 
 
 def note(after: Webhook) -> None:

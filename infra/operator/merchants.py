@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar
 
 from chalicelib import phone_numbers
@@ -22,8 +21,8 @@ from chalicelib.schemas.history_export import neutral
 from chalicelib.services.authentication import LOGIN
 from chalicelib.store import agents, merchants, takings, terminals
 from chalicelib.store.retries import retry_on_change
-from chalicelib.store.table import decode, read, readable, table_name
-from infra.operator import items, terminal
+from chalicelib.store.table import read, scan
+from infra.operator import terminal
 
 LIST, SHOW, BLOCK, UNBLOCK, CARDS = "list", "show", "block", "unblock", "cards"
 ON, OFF = "on", "off"
@@ -51,8 +50,7 @@ def merchant_command(options: argparse.Namespace) -> None:
 
 def every(table: str, record: type[R]) -> Iterator[R]:
     """Yield the records of a table of merchants, agents or terminals, by ID."""
-    pages = items.pages(table_name(table))
-    yield from sorted((one for page in pages for one in readable(table, page, partial(decode, record))), key=_id_of)
+    yield from sorted(scan(table, record, ConsistentRead=True), key=_id_of)
 
 
 def _id_of(record: Merchant | Agent | Terminal) -> int:

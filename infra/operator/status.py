@@ -124,6 +124,7 @@ def _secrets() -> Iterator[str]:
     yield from _named("secrets", stage_secret.described())
 
 
+@outside.made_once
 def _stack() -> dict[str, Any]:
     return dict(boto3.client("cloudformation").describe_stacks(StackName=items.stack())["Stacks"][0])
 

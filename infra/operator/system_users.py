@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from chalicelib import outside, phone_numbers
 from chalicelib.domain.agent import ACCOUNT_USER, ACTIVE, BLOCKED, NO_CLIENT, Agent, Login
@@ -24,8 +23,8 @@ from chalicelib.services.passwords import hash_password, verify, weakness_of
 from chalicelib.store import agent_changes, agents, sequences, sessions
 from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.retries import ChangedMeanwhileError
-from chalicelib.store.table import decode, read, read_all, readable, table_name
-from infra.operator import items, terminal
+from chalicelib.store.table import read, read_all, scan
+from infra.operator import terminal
 
 LIST, CREATE, BLOCK, UNBLOCK, DELETE = "list", "create", "block", "unblock", "delete"
 ASKED = {BLOCK: "Its credentials and sessions are refused.", DELETE: "That is final."}
@@ -207,10 +206,9 @@ def _rows(now: datetime) -> Iterable[tuple[str, ...]]:
 def _open_sessions(versions: dict[int, int], now: datetime) -> defaultdict[int, list[Session]]:
     """Return the valid sessions of these agents, given with their credential versions."""
     found = defaultdict[int, list[Session]](list)
-    for page in items.pages(table_name(sessions.TABLE)):
-        for one in readable(sessions.TABLE, page, partial(decode, Session)):
-            if versions.get(one.agent_id) == one.credential_version and is_alive(one, now):
-                found[one.agent_id].append(one)
+    for one in scan(sessions.TABLE, Session, ConsistentRead=True):
+        if versions.get(one.agent_id) == one.credential_version and is_alive(one, now):
+            found[one.agent_id].append(one)
     return found
 
 
