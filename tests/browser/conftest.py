@@ -6,13 +6,16 @@ What a page asks for and complains about is noted, so that a test can expect not
 import os
 import shutil
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from infra.reference import ROOT
 from tests.conftest import CI
+
+if TYPE_CHECKING:
+    from tests.browser.till import Seller, Till
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first takes half the time
 AXE = ROOT / ".engines" / "node_modules" / "axe-core" / "axe.min.js"
@@ -149,3 +152,13 @@ def _visit(browser: Browser, screen: Screen) -> Iterator[Visit]:
     )
     yield Visit(context.new_page())
     context.close()
+
+
+@pytest.fixture
+def till(visit_by_phone: Visit, seller: "Seller") -> "Till":
+    """The till with the agent of the module's `seller` signed in, on a telephone."""
+    from tests.browser.till import Till  # noqa: PLC0415  it imports this module
+
+    till = Till(visit_by_phone.page, seller)
+    till.begin()
+    return till

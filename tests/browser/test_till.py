@@ -33,14 +33,6 @@ def seller(stage: str) -> Seller:
     return a_seller(stage)
 
 
-@pytest.fixture
-def till(visit_by_phone: Visit, seller: Seller) -> Till:
-    """The till with its agent signed in."""
-    till = Till(visit_by_phone.page, seller)
-    till.begin()
-    return till
-
-
 def test_a_cash_sale_takes_three_taps_beyond_its_digits_and_shows_the_change(till: Till) -> None:
     for key in "1234":
         till.button(key).click()

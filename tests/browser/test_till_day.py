@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import Visit
 from tests.browser.till import Seller, Till, a_seller
 from tests.support import events
 from tests.support.accounts import an_account
@@ -34,13 +33,6 @@ WITH_GOODS = """(lines) => new Promise((resolve) => {
 @pytest.fixture
 def seller(stage: str) -> Seller:
     return a_seller(stage)
-
-
-@pytest.fixture
-def till(visit_by_phone: Visit, seller: Seller) -> Till:
-    till = Till(visit_by_phone.page, seller)
-    till.begin()
-    return till
 
 
 def row_of(till: Till, sale: str) -> Locator:

@@ -31,13 +31,6 @@ def seller(stage: str) -> Seller:
     return seller
 
 
-@pytest.fixture
-def till(visit_by_phone: Visit, seller: Seller) -> Till:
-    till = Till(visit_by_phone.page, seller)
-    till.begin()
-    return till
-
-
 def coffee_and_cake(till: Till) -> None:
     for title in ("Coffee", "Coffee", "Cake"):
         till.item(title).click()

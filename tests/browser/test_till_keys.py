@@ -25,13 +25,6 @@ def seller(stage: str) -> Seller:
     return seller
 
 
-@pytest.fixture
-def till(visit_by_phone: Visit, seller: Seller) -> Till:
-    till = Till(visit_by_phone.page, seller)
-    till.begin()
-    return till
-
-
 def types(page: Page, text: str) -> None:
     """Type as a fast person does."""
     page.keyboard.type(text, delay=85)

@@ -839,27 +839,6 @@ test("A scanner that writes through an input method leaves its field as it was, 
   assert.deepEqual([field.value, tab.all("[data-testid='line']").length], ["to", 1]);
 });
 
-test("A scanner that writes through an input method leaves its field as it was, and a person who does so loses nothing", async () => {
-  const tab = await aTill();
-  const field = tab.document.getElementById("search");
-  const write = (text, gap) => {
-    for (const data of text) {
-      const timeStamp = (tab.clock.now += gap);
-      tab.fire(field, "keydown", { key: "Unidentified", keyCode: 229, timeStamp });
-      tab.fire(field, "beforeinput", { inputType: "insertText", data, timeStamp });
-      field.value += data;
-      tab.fire(field, "input");
-    }
-    tab.fire(field, "keydown", { key: "Enter", timeStamp: (tab.clock.now += gap) });
-  };
-  write("to", 90);
-  assert.equal(field.value, "to");
-  await tab.pass(1);
-  write("tea", 10);
-  await tab.settle();
-  assert.deepEqual([field.value, tab.all("[data-testid='line']").length], ["to", 1]);
-});
-
 test("A webhook has every kind of event, some of them, or is refused", async () => {
   for (const [off, types] of [
     [[], 0],
