@@ -10,12 +10,11 @@ has claimed the record. Steps of transactions have conditions of their own, in `
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from chalicelib.store.table import Key, Write, decode, read, update, write_one
+from chalicelib.store.table import Key, Write, decode, read_item, update, value_of, write_one
 
 NO_ACQUIRER = "none"  # the lane of transactions without an acquirer
 
@@ -24,13 +23,6 @@ R = TypeVar("R")
 
 class NotHeldError(Exception):
     """Another process holds the record, or it is finished."""
-
-
-@dataclass(frozen=True)
-class _Claim:
-    """The random name of a record's latest claim."""
-
-    claimed_by: str | None = None
 
 
 # The conditions of a claim: no other process has the record.
@@ -49,11 +41,13 @@ def claim(
     one to the record's attempts. It counts before the attempt, which limits the attempts of a record that crashes its
     process. After a lost answer botocore repeats the write, which its own claim then refuses: so each has a name.
     """
-    one_more, own = ({"attempts": 1} if counts else {}), _Claim(token_hex(8))
-    changes = {**changes, "claimed_by": own.claimed_by}
+    one_more, own = ({"attempts": 1} if counts else {}), token_hex(8)
+    changes = {**changes, "claimed_by": own}
     claimed = update(key, changes, add=one_more, condition=condition, compared=compared, otherwise=NotHeldError())
-    held = _if_held(key, claimed)
-    return read(key) if held is None and read(Key(key.table, _Claim, key.key)) == own else held
+    if held := _if_held(key, claimed):
+        return held
+    item = read_item(key)  # once: after the answer about the name, another process may claim the record
+    return decode(key.record, item) if item.get("claimed_by") == value_of(own) else None
 
 
 def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:

@@ -15,7 +15,7 @@ from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.stack.resources import STACK
 from tests.simulation.environment import present
-from tests.simulation.erasure_acts import THANKS
+from tests.simulation.erasure_acts import THANKS, Erasure
 from tests.simulation.faults import Faults
 from tests.simulation.scenario_script import OWNER
 from tests.simulation.scheduler import Scheduler
@@ -40,6 +40,7 @@ class Scenario(Protocol):
 
     faults: Faults
     store: Store
+    erasures: list[Erasure]
 
     @property
     def webhooks(self) -> "Webhooks | None":
@@ -184,6 +185,7 @@ def events_arrive(scenario: Scenario) -> Iterator[str]:
             yield f"{event_id} never reached {url}"
         resent, (own,) = scenario.webhooks.resent, (one for one, its in scenario.webhooks.lasting.items() if its == url)
         faults = sum("events" in name or name.startswith(OWNER) for name in scenario.faults.happened)
+        faults += len(scenario.erasures)  # an attempt during an erasure stores no answer, and is made again
         for event_id, times in got.items():
             most = 1 + resent[event_id, None] + resent[event_id, int(own)] + faults
             if url == FINE and len(times) > most and not scenario.faults.without_store:

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.outbox import Outbox, failed, held_for_stream, sent
 from chalicelib.store import outbox
-from chalicelib.store.table import commit, read
+from chalicelib.store.table import commit, read, read_item
 from tests.support.giving import Give
 from tests.support.outages import lose_an_answer
 from tests.support.receipts import a_moment, an_entry, due_ids, when_due
@@ -70,6 +70,29 @@ def test_a_claim_that_is_repeated_after_a_lost_answer_is_one_claim_and_one_attem
         assert claim() == claimed
         assert claim() is None
         assert len(calls) == 3  # a repeat, and the claim of another process
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_claim_whose_answer_was_lost_brings_the_record_as_it_was_claimed(
+    give: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = held_for_stream(stored(an_entry()))
+    now = when_due(entry)
+    lose_an_answer(give, "UpdateItem", outbox.TABLE)
+
+    def then_another_finishes_it(key: Any) -> Any:
+        item = read_item(key)
+        later = outbox.claim(entry.id, now + timedelta(minutes=2))
+        if later:
+            outbox.store_attempt(later, sent(later, now))
+        return item
+
+    monkeypatch.setattr("chalicelib.store.due_index.read_item", then_another_finishes_it)
+    claimed = outbox.claim(entry.id, now)
+
+    assert claimed == replace(entry, attempts=1, due_at=now + timedelta(minutes=1))
+    outbox.store_attempt(claimed, sent(claimed, now + timedelta(minutes=5)))
+    assert (read(outbox.key(entry.id)) or entry).attempts == 2  # the other's
 
 
 @pytest.mark.usefixtures("engine")
