@@ -83,7 +83,7 @@ def _in_force(scenario: Scenario, one: Transaction) -> list[tuple[Tax, ...]]:
     ends = [at for at, _ in changes[1:]] + [scenario.scheduler.now]
     stored_at, began = scenario.begun[one.id], asked_at / timedelta(seconds=1) - MOMENT
     if one.date:
-        began = min((one.date - scenario.began) / timedelta(seconds=1) - MOMENT, stored_at)
+        began = min((one.date - scenario.began) / timedelta(seconds=1) - MOMENT, began)
     return [taxes for (at, taxes), end in zip(changes, ends, strict=True) if at <= stored_at and began <= end]
 
 
