@@ -182,9 +182,15 @@ def test_a_finding_stays_when_every_other_field_is_wrong(stage: str, one: Case) 
 
 @pytest.mark.slow
 @EACH
-def test_a_finding_stays_next_to_each_other_fault(stage: str, one: Case) -> None:
+def test_a_finding_stays_next_to_other_faults_in_groups(stage: str, one: Case) -> None:
+    """Any two fields are apart in some group: a field that hides the finding is found, though another may save it."""
     send, body, wrong = prepared(stage, one)
-    lost = [name for name, value in wrong if one[2] not in send(spoilt(body, (name, value))).findings]
+    groups = [
+        [fault for number, fault in enumerate(wrong) if number >> bit & 1 == half]
+        for bit in range(len(wrong).bit_length())
+        for half in (0, 1)
+    ]
+    lost = [group for group in groups if one[2] not in send(spoilt(body, *group)).findings]
 
     assert lost == []
 
