@@ -28,7 +28,8 @@ from chalicelib.store.unique_names import FREE, UniqueName
 
 MOST_ACCOUNTS = 100  # on a page, as pos/list has
 TOO_MANY = (
-    f"The terminals of this page have more than {MOST_ACCOUNTS} agents: search for fewer, or leave out WithAccounts."
+    f"The terminals of this page have more than {MOST_ACCOUNTS} agents, or too much text: search for fewer, "
+    "or leave out WithAccounts."
 )
 SEARCHED = ("tid", "title", "back_retailer_id", "city", "description")  # of a terminal
 
