@@ -58,7 +58,8 @@ def update(body: UpdatePriceList, caller: Caller, merchant_id: int, now: datetim
         body.check_readable()
 
         before = read(price_lists.key(merchant_id))
-        sent = PriceList(merchant_id, body.version + 1, now, caller.agent_id, **body.to_domain(currency))
+        at = max(now, before.updated_at) if before else now  # clocks differ by seconds, and lists have an order
+        sent = PriceList(merchant_id, body.version + 1, at, caller.agent_id, **body.to_domain(currency))
         if before and before == replace(sent, updated_at=before.updated_at, former=before.former):
             return Listed(before, merchant.gmt)
         if body.version != (before.version if before else 0):

@@ -25,7 +25,7 @@ COFFEES, CAKE, MILK = "2 x Coffee 25.00 vat15", "1 x Cake 45.90 VAT15", "3 x Mil
 
 LINES_SOLD = "BasicTran.AuxDataInput.AuxData.Purchases"
 EXTRA = {"Code": "EXTRA", "Name": "Extra", "Rate": 1}
-DAY, HOUR = timedelta(days=1), timedelta(hours=1)
+DAY, HOUR, SECOND = (timedelta(**{unit: 1}) for unit in ("days", "hours", "seconds"))
 
 
 @pytest.fixture
@@ -98,6 +98,17 @@ def test_the_rates_are_those_of_the_time_of_the_sale(goods: Goods) -> None:
     assert taxes_of(too_old.body["Transaction"]) is None
     assert too_old.findings == [(f"{LINES_SOLD}[0].TaxCode[0]", 6)]
     assert taxes_of(sell(now + DAY, now, "EXTRA").body["Transaction"]) == {"EXTRA": ("115.00", "1.14")}
+
+
+def test_a_tax_that_a_slow_clock_took_away_counts_by_its_last_rate(goods: Goods) -> None:
+    began = outside.now()
+    for version, (seconds, taxes) in enumerate([(2, [{**TAXES[0], "Rate": 14}]), (1, [])], start=1):
+        with outside.given(now=lambda at=began + seconds * SECOND: at):
+            put_taxes(goods.shop, taxes, version)
+    with outside.given(now=lambda: began + HOUR):
+        sold = goods.sell("1 x Tea 115.00 VAT15")
+
+    assert taxes_of(sold.body["Transaction"]) == {"VAT15": ("115.00", "14.12")}
 
 
 def test_a_code_that_was_never_known_is_carried_and_told_once(goods: Goods) -> None:
