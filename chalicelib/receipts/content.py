@@ -168,12 +168,15 @@ def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | Non
     got = None if transaction.is_reversal else transaction.amount_cash_got_minor
     taxes = transaction.receipt.taxes or Taxes()
     counted = {tax.code.lower() for tax in _printed_taxes(transaction)}
+    off = () if transaction.is_reversal else purchases
+    discounts = [money.rounded(one.discount, currency) for one in off if one.discount]
     return [
         (
             words[f"{kind_of(transaction)}_total"].format(currency=transaction.currency.code),
             _amount(transaction.amount_minor, transaction, words),
         ),
         (words["purchases"], _number(price_minor, transaction, words) if difference and not is_rounding else None),
+        (words["discounts"], _number(-sum(discounts), transaction, words) if len(discounts) > 1 else None),
         (words["rounding"], _number(difference, transaction, words) if difference and is_rounding else None),
         (words["cash"], None if got is None else _amount(got, transaction, words)),
         (words["change"], None if got is None else _amount(got - transaction.amount_minor, transaction, words)),

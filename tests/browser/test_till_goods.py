@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.till import Seller, Till, a_seller
-from tests.support.http import TILL, post
+from tests.support.http import TILL, get, post
 
 COFFEE = {
     "Code": "coffee",
@@ -71,16 +71,20 @@ def test_lines_are_changed_and_discounted(till: Till) -> None:
     cake.get_by_role("button", name="Remove").click()
     assert lines(till) == [("coffee", "2"), ("bread", "1")]
     till.shown("line").first.click()
-    till.button("Discount").click()
-    till.page.get_by_role("textbox", name="Discount").fill("6")
+    till.page.get_by_label("Discount", exact=True).fill("6")
+    till.button("R").click()
     till.button("Done").click()
     till.button("Discount on all").click()
-    till.page.get_by_role("textbox", name="Discount").fill("10 %")
+    till.button("10 %").click()
     till.button("Done").click()
+    expect(till.page.get_by_text("-R\u00a09.45")).to_have_count(1)
     of(till, "due", "85.05")  # 94.50, less 10 %
     till.button("Prepaid").click()
     till.button("Take payment").click()
     has_state(till, "paid")
+    till.button("Receipt").click()
+    receipt = [line.split() for line in till.page.locator("pre").inner_text().splitlines() if "iscount" in line]
+    assert receipt == [["Discount", "-13.00"], ["Discount", "10", "%", "-2.45"], ["All", "discounts", "-15.45"]]
 
     (paid,) = till.seller.payments()
     assert paid["Amount"] == Decimal("85.05")
@@ -121,6 +125,66 @@ def test_a_price_and_a_quantity_are_typed_at_the_sale(till: Till) -> None:
         "Ann Smith · Repair, Olives",
         True,
     )
+
+
+def test_the_sheet_of_a_line_has_its_price_discount_and_note(till: Till) -> None:
+    till.item("Repair").click()
+    till.page.get_by_label("Price").fill("250")
+    till.button("Add").click()
+    till.shown("line").click()
+    till.page.get_by_label("Price").fill("0")
+    till.page.get_by_label("Discount", exact=True).fill("101")
+    till.button("Done").click()
+    expect(till.page.get_by_role("dialog").get_by_role("alert")).to_have_count(2)
+    till.page.get_by_label("Price").fill("300")
+    till.button("10 %").click()
+    till.page.get_by_label("Note").fill("Left wheel")
+    till.button("Done").click()
+    expect(till.shown("line")).to_contain_text("Left wheel")
+    of(till, "due", "270.00")
+    till.item("Coffee").click()
+    for percent, due in (("10", "277.20"), ("100", "0.00")):
+        till.button("Discount on all").click()
+        till.page.get_by_label("Discount", exact=True).fill(percent)
+        till.button("Done").click()
+        of(till, "due", due)
+    expect(till.page.get_by_text("A sale of nothing is not a payment.")).to_be_visible()
+    expect(till.button("Cash")).to_be_disabled()
+    till.button("Clear").click()
+    expect(till.shown("line")).to_have_count(0)
+    till.button("Undo").click()
+    till.button("Discount on all").click()
+    till.button("10 %").click()
+    till.button("Done").click()
+    till.button("Prepaid").click()
+    till.button("Take payment").click()
+    has_state(till, "paid")
+    (paid,) = till.seller.payments()
+    assert paid["Amount"] == Decimal("277.20")
+    receipt = get(till.seller.stage, f"/api/v1/payment/receipt/{paid['ID']}", till.seller.login).body["Receipt"]["Lines"]
+    assert [(one["Title"], one["Discount"]) for one in receipt] == [
+        ("Repair · Left wheel", Decimal("57.00")),
+        ("Coffee", Decimal("3.80")),
+    ]
+
+
+def test_a_bar_opens_the_basket_on_a_telephone(till: Till) -> None:
+    coffee_and_cake(till)
+    till.button("3 · R 159.53 · Pay").click()
+    expect(till.item("Coffee")).to_be_hidden()
+    expect(till.page.get_by_role("heading", name="Basket")).to_be_visible()
+    till.page.go_back()
+    till.item("Coffee").click()
+    till.button("4 · R 197.53 · Pay").click()
+    till.shown("line").first.get_by_role("button", name="One less").click()
+    till.button("Cash").click()
+    till.button("Back").click()
+    expect(till.item("Coffee")).to_be_hidden()
+    till.button("Cash").click()
+    till.note("160.00").click()
+    has_state(till, "paid")
+    till.page.go_back()
+    expect(till.item("Coffee")).to_be_visible()
 
 
 def test_a_search_by_hand_and_enter_take_the_one_hit(till: Till) -> None:
@@ -227,6 +291,8 @@ def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, sel
     till.scan("nothing")
     looks_right()
     till.page.keyboard.press("Escape")
+    till.page.get_by_role("button", name="Pay").click()
+    looks_right()
     till.page.evaluate("document.documentElement.style.fontSize = '200%'")
     till.page.set_viewport_size({"width": 360, "height": 740})
     looks_right()

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import {
   EMPTY,
   byGroup,
+  countOf,
   dueOf,
+  favouritesOf,
   fits,
   matching,
   scanned,
@@ -11,13 +13,14 @@ import {
   soldLines,
   sumOf,
   withItem,
+  withLine,
   withMore,
 } from "../../chalicelib/pages/till/basket.js";
+import { handed } from "../../chalicelib/pages/kit/notes.js";
 import { decimal, descriptionOf, minorOf } from "../../chalicelib/pages/till/rules.js";
 import { fc } from "./device.mjs";
 import { test } from "./runner.mjs";
 
-const WORDS = { amount: "Amount", discount: "Discount", discountOn: (title) => `Discount: ${title}` };
 const ZAR = { tender: "cash", currency: "ZAR", country: "ZA" };
 const a = (code, price, changes) => ({
   code,
@@ -62,14 +65,16 @@ function rounded({ price, quantity }) {
 test("The sold lines add up to the sum, and the service rounds each line to the same", () => {
   fc.assert(
     fc.property(baskets, (basket) => {
-      const sold = soldLines(basket, WORDS);
+      const sold = soldLines(basket, "Amount");
 
       assert.equal(
         sold.reduce((total, line) => total + line.minor, 0),
         sumOf(basket),
       );
-      assert.ok(sumOf(basket) >= 0);
-      for (const line of sold) assert.equal(rounded(line), line.minor);
+      for (const line of sold) {
+        assert.equal(rounded(line), line.minor + line.discount);
+        assert.ok(line.minor >= 0 && line.discount >= 0);
+      }
     }),
   );
 });
@@ -93,84 +98,60 @@ test("In cash goods and typed amounts are rounded to the coin, and to no more th
   );
 });
 
-test("A typed amount has its own taxes, beside goods and in a discount on all", () => {
-  const basket = { ...EMPTY, off: { percent: "10" }, lines: [a("a", 1_000, { taxes: ["VAT0"] })], figures: "2000" };
-
-  assert.deepEqual(
-    soldLines(basket, WORDS, ["VAT15"]).map(({ taxes, minor }) => [taxes[0], minor]),
+test("A discount is that of its line, and one on all is shared by what the lines cost", () => {
+  const [jam, tea] = [a("jam", 10_000, { taxes: ["VAT15"] }), a("tea", 5_005, { taxes: ["VAT0"], note: "hot" })];
+  const ten = { percent: "10" };
+  for (const [changes, expected] of [
+    [{ lines: [jam, { ...tea, off: ten }] }, ["jam VAT15 10000 0", "tea · hot VAT0 4504 501"]],
+    [{ lines: [jam, tea], off: ten }, ["jam VAT15 9000 1000", "tea · hot VAT0 4504 501"]],
+    [{ lines: [jam, tea], off: { minor: 4 } }, ["jam VAT15 9997 3", "tea · hot VAT0 5004 1"]],
     [
-      ["VAT0", 1000],
-      ["VAT15", 2000],
-      ["VAT0", -100],
-      ["VAT15", -200],
+      { lines: [{ ...jam, off: { percent: "50" } }], figures: "2000", off: ten },
+      ["jam VAT15 4500 5500", "Amount VAT5 1800 200"],
     ],
-  );
-  assert.deepEqual(soldLines({ ...EMPTY, figures: "2000" }, WORDS, ["VAT15"]), []);
-});
-
-test("A discount on all has the taxes of the goods in their proportion", () => {
-  const basket = {
-    ...EMPTY,
-    off: { percent: "10" },
-    lines: [a("a", 10_000, { taxes: ["VAT15"] }), a("b", 5_005, { taxes: ["VAT0"] })],
-  };
-  const discounts = soldLines(basket, WORDS)
-    .slice(2)
-    .map(({ taxes, minor }) => [taxes[0], minor]);
-
-  assert.deepEqual(discounts, [
-    ["VAT15", -1000],
-    ["VAT0", -501],
-  ]);
-});
-
-test("A discount on all is shared by what the goods cost after their own discounts", () => {
-  const off = { percent: "10" };
-  const basket = {
-    ...EMPTY,
-    off,
-    figures: "1000",
-    lines: [
-      a("a", 10_000, { taxes: ["VAT15"], off: { percent: "50" } }),
-      a("b", 5_000, { taxes: ["VAT0"] }),
-      a("c", 700, { taxes: ["GIFT"], off: { minor: 700 } }),
+    [
+      { lines: [{ ...jam, off: { percent: "100" } }, tea], off: { minor: 9_000 } },
+      ["jam VAT15 0 10000", "tea · hot VAT0 0 5005"],
     ],
-  };
-  const shared = soldLines(basket, WORDS)
-    .filter((line) => line.title === "Discount")
-    .map(({ taxes, minor }) => [taxes.join(), minor]);
-
-  assert.deepEqual(shared, [
-    ["VAT15", -500],
-    ["VAT0", -500],
-    ["", -100],
-  ]);
+    [{ figures: "2000" }, []],
+  ])
+    assert.deepEqual(
+      soldLines({ ...EMPTY, ...changes }, "Amount", ["VAT5"]).map((one) =>
+        [one.title, one.taxes, one.minor, one.discount].join(" "),
+      ),
+      expected,
+    );
   fc.assert(
     fc.property(baskets, (some) => {
-      const before = new Map(); // what each set of taxes costs without the discount on all
-      const after = new Map();
-      const add = (sums, { taxes, minor }) => sums.set(taxes.join(), (sums.get(taxes.join()) ?? 0) + minor);
-      for (const line of soldLines({ ...some, off: null }, WORDS)) add(before, line);
-      for (const line of soldLines(some, WORDS)) add(after, line);
+      const [before, after] = [{ ...some, off: null }, some].map((one) => soldLines(one, "Amount"));
       const [all, left] = [{ ...some, off: null }, some].map(sumOf);
-      for (const [taxes, minor] of before) {
-        const rest = after.get(taxes);
-        assert.ok(
-          rest >= 0 && Math.abs(rest - (all ? (minor * left) / all : 0)) < 1.001,
-          `${taxes}: ${minor} is ${rest} of ${left} of ${all}`,
-        );
-      }
+      for (const [place, { minor }] of before.entries())
+        assert.ok(Math.abs(after[place].minor - (all ? (minor * left) / all : 0)) < 1.001);
     }),
   );
 });
 
+test("A customer hands over notes of the currency", () => {
+  for (const [minor, currency, digits, expected] of [
+    [15950, "ZAR", 2, [16000, 20000]],
+    [3800, "ZAR", 2, [4000, 5000, 10000, 20000]],
+    [1_234_500, "ZAR", 2, [1_235_000, 1_236_000, 1_240_000]],
+    [20000, "ZAR", 2, []],
+    [320, "JPY", 0, [1000, 2000, 5000, 10_000]],
+    [1_300, "KWD", 3, [1500, 2000, 5000, 10_000, 20_000]],
+    [38_500, "VND", 0, [39_000, 40_000, 50_000, 100_000, 200_000, 500_000]],
+    [500, "XPF", 0, []],
+  ])
+    assert.deepEqual(handed(minor, currency, digits), expected, `${minor} ${currency}`);
+});
+
 test("The same item at the same price is one line, and one less leaves a weight and takes the last piece away", () => {
-  let basket = [a("x", 100), a("x", 100), a("x", 90), a("y", 100, { quantity: "1.350", unit: "kg" })].reduce(
-    withItem,
-    EMPTY,
-  );
+  const olives = a("y", 100, { quantity: "1.350", unit: "kg" });
+  let basket = [a("x", 100), a("x", 100), a("x", 90), olives].reduce(withItem, EMPTY);
   const quantities = () => basket.lines.map((line) => line.quantity);
   assert.deepEqual(quantities(), ["2", "1", "1.350"]);
+  assert.equal(countOf({ ...basket, figures: "500" }), 5);
+  assert.equal(withItem(withLine(basket, 0, { note: "No milk" }), a("x", 100)).lines.length, 4);
   for (const place of [2, 2, 0, 0]) basket = withMore(basket, place, "-1");
   assert.deepEqual(quantities(), ["1", "0.35"]);
 });
@@ -191,7 +172,7 @@ test("A description is cut between its characters, without what is no text", () 
 test("No more is sold than the service takes", () => {
   const many = {
     ...EMPTY,
-    lines: Array.from({ length: 50 }, (_, number) => a(`${number}`, 100, { off: { minor: 1 } })),
+    lines: Array.from({ length: 100 }, (_, number) => a(`${number}`, 100, { off: { minor: 1 } })),
   };
 
   assert.ok(fits(many));
@@ -234,28 +215,44 @@ test("A scan is the item whose barcode or code equals it, in each form of the nu
     assert.equal(scanned(items, scan), undefined, scan);
 });
 
-test("Items are found by words, codes and barcodes", () => {
+test("Items are found by words, codes and barcodes, those first whose title has the words", () => {
   const items = [
     { Code: "1", Title: "Crème brûlée", Price: "38.00", Group: "Desserts", Barcode: "036000291452" },
     { Code: "2", Title: "Tea", Price: null },
     { Code: "3", Title: "Old", Price: "1", Active: false },
     { Code: "4", Title: "Fine", Price: "1.234" },
+    { Code: "tea", Title: "Rusk", Price: "1.00", Group: "With tea" },
+    { Code: "5", Title: "Steak", Price: "1.00" },
+    { Code: "6", Title: "Green tea", Price: "1.00" },
   ];
   const found = sellable(items, 2);
 
-  assert.deepEqual(
-    found.map((item) => item.Code),
-    ["1", "2"],
-  );
-  assert.deepEqual(
-    matching(found, "brulee DESS").map((item) => item.Code),
-    ["1"],
-  );
+  for (const [typed, codes] of [
+    ["", "12tea56"],
+    ["brulee DESS", "1"],
+    ["TEA", "265tea"],
+    ["te gr", "6"],
+    ["291452", "1"],
+    ["xyz", ""],
+  ])
+    assert.equal(
+      matching(found, typed)
+        .map((item) => item.Code)
+        .join(""),
+      codes,
+      typed,
+    );
   assert.deepEqual(
     byGroup(found).map(([name, held]) => [name, held.length]),
     [
-      ["", 1],
+      ["", 3],
       ["Desserts", 1],
+      ["With tea", 1],
     ],
   );
+  const sold = (...codes) => ({ draft: { basket: { lines: codes.map((code) => ({ code })) } } });
+  assert.deepEqual(favouritesOf([{ draft: {} }, ...Array(3).fill(sold("a", "b")), sold("b", "c"), sold("c")]), [
+    "b",
+    "a",
+  ]);
 });

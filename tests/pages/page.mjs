@@ -40,7 +40,7 @@ const GLOBALS = [
   "requestAnimationFrame",
   "cancelAnimationFrame",
 ];
-const PURE = /till\/(rules|basket)\.js|kit\/(error_codes|barcodes|coins)\.js|\/(en|af)\.js/; // one copy serves all pages
+const PURE = /till\/(rules|basket)\.js|kit\/(error_codes|barcodes|coins|notes)\.js|\/(en|af)\.js/; // one copy serves all pages
 const EXPORTED = /^export (?=(?:(?:async )?function|class|const) (\w+))/gm;
 const compiled = new Map();
 const shared = new Map();

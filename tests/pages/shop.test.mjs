@@ -1333,7 +1333,7 @@ test("The shop's page opens, counts and notes the drawer of a till, with a help 
   assert.deepEqual(await pieces("ZAR", 2, "1.00"), [20000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10]);
   assert.deepEqual(await pieces("JPY", 0, 100), [10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 5, 2, 1]);
   assert.deepEqual((await pieces("USD", 2, "1.00")).slice(-6), [100, 50, 25, 10, 5, 1]);
-  assert.deepEqual(await pieces("XAF", 0, 100), []);
+  assert.deepEqual(await pieces("XPF", 0, 100), []);
 });
 
 test("Who counts blind sees no sum of cash while the drawer is open", async () => {

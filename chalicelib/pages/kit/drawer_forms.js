@@ -3,27 +3,22 @@ import { call, randomText } from "./api.js";
 import { coinOf } from "./coins.js";
 import { useAct } from "./dialogs.js";
 import { format, fromMinor, typedAmount, wrongNumber } from "./money.js";
+import { notesOf } from "./notes.js";
 import { Failure, Field, problemOf } from "./parts.js";
 import { texts } from "./language.js";
 import { html, useRef, useState } from "./view.js";
 
 const FIELDS = { open: "Float", in: "Amount", out: "Amount", close: "Counted", note: "Note" };
-// The largest note in use by currency. Without one there is no help for a count.
-const LARGEST = new Map(
-  "AUD 100,BRL 200,BWP 200,CAD 100,CHF 200,EUR 200,GBP 50,GHS 200,IDR 100000,INR 500,JPY 10000,KES 1000,LSL 200,MUR 2000,MXN 1000,MZN 1000,NAD 200,NGN 1000,NZD 100,PLN 500,SZL 200,TZS 10000,UGX 50000,USD 100,ZAR 200,ZMW 500"
-    .split(",")
-    .map((one) => one.split(" ")),
-);
 const QUARTERS = ["USD", "CAD"]; // they have 0.25 instead of 0.20, and nothing of 0.02
 
-// The notes and coins of a currency in minor units, the largest first.
+// The notes and coins of a currency in minor units, the largest first. None are known without its notes.
 function pieces(currency, digits, country) {
-  const largest = Number(LARGEST.get(currency) ?? 0) * 10 ** digits;
-  const found = [];
-  for (let one = 1; one <= largest; one *= 10) found.push(one, 2 * one, 5 * one);
-  const inUse = found.filter((one) => one >= coinOf(currency, country) && one <= largest).reverse();
+  const notes = notesOf(currency, digits);
+  const coins = [];
+  for (let one = 1; one < notes[0]; one *= 10) coins.push(one, 2 * one, 5 * one);
+  const inUse = coins.filter((one) => one >= coinOf(currency, country) && one < notes[0]);
   const quarters = inUse.filter((one) => one !== 2).map((one) => (one === 20 ? 25 : one));
-  return QUARTERS.includes(currency) ? quarters : inUse;
+  return [...(QUARTERS.includes(currency) ? quarters : inUse), ...notes].reverse();
 }
 
 // How many there are of each note and coin. `onCounted` gets their sum.

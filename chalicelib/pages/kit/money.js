@@ -64,7 +64,7 @@ function formatOf(options) {
 
 const styleOf = (currency) => (currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {});
 const partOf = (format, number, type) => format.formatToParts(number).find((one) => one.type === type)?.value;
-const signOf = (currency) => partOf(formatOf(styleOf(currency)), 0, "currency");
+export const signOf = (currency) => partOf(formatOf(styleOf(currency)), 0, "currency");
 
 // An amount in the form of the receipts: the language's marks, after the sign of the currency and a space. A typed amount
 // has at least the decimals of its currency.

@@ -1,12 +1,13 @@
 // The basket of a sale: lines of goods, discounts and a typed amount, in whole minor units. Pure functions: no browser, no
-// words. A line is {code, title, price, quantity, unit, taxes, off}: `price` of one in minor units, `quantity` a decimal
-// text. A discount is {percent}, a decimal text, or {minor}; null for none.
+// words. A line is {code, title, price, isTyped, quantity, unit, taxes, off, note}: `price` of one in minor units, `isTyped` if
+// somebody typed it, `quantity` a decimal text. A discount is {percent}, a decimal text, or {minor}; null for none.
 import { comparable, meanings } from "../kit/barcodes.js";
 import { coinOf } from "../kit/coins.js";
 
-export const MAX_LINES = 100; // of a request, with its discounts
+export const MAX_LINES = 100; // of a request
 export const MAX_SUM = 99_999_999_999; // of one sale, in minor units
 const MAX_TITLE = 128;
+const [MAX_FAVOURITES, MIN_SALES] = [6, 3]; // a favourite is in so many sales
 
 export const EMPTY = { lines: [], off: null, figures: "" };
 export const isEmpty = ({ lines, figures }) => !lines.length && !Number(figures);
@@ -30,7 +31,8 @@ function discountOf(full, off) {
   return Math.min(full, off.percent ? times(full, off.percent, 100n) : off.minor);
 }
 
-const netOf = (line) => fullOf(line) - discountOf(fullOf(line), line.off);
+export const offOf = (line) => discountOf(fullOf(line), line.off);
+const netOf = (line) => fullOf(line) - offOf(line);
 
 // The lines with the typed amount, which has a title and taxes among goods.
 const allLines = ({ lines, figures }, title, taxes) =>
@@ -67,43 +69,40 @@ function shares(whole, amounts) {
   return parts.map((one) => one.part);
 }
 
-const cut = (text) => [...text].slice(0, MAX_TITLE).join("");
-const aDiscount = (title, minor, taxes) => ({ title: cut(title), price: -minor, quantity: "1", taxes, minor: -minor });
+const titled = ({ title, unit, note }) =>
+  [...[unit ? `${title} (${unit})` : title, note].filter(Boolean).join(" · ")].slice(0, MAX_TITLE).join("");
 
-// The lines as they are sold and printed: {title, price, quantity, taxes, minor}. A discount is a line of its own with
-// the taxes of its goods; that on all has one for each set of taxes. `words` is {amount, discount, discountOn(title)},
-// `typedTaxes` the taxes of the typed amount.
-export function soldLines(basket, words, typedTaxes = []) {
+// The lines as they are sold and printed: {title, price, quantity, taxes, minor, discount}. `minor` is what the line comes to less
+// its `discount`. A discount on all is shared by what the lines cost. A typed amount has a title and taxes among goods.
+export function soldLines(basket, amount = "", typedTaxes = []) {
   if (!basket.lines.length) return [];
-  const sold = [];
-  const byTaxes = new Map();
-  for (const line of allLines(basket, words.amount, typedTaxes)) {
-    const full = fullOf(line);
-    const off = discountOf(full, line.off);
-    const title = cut(line.unit ? `${line.title} (${line.unit})` : line.title);
-    sold.push({ title, price: line.price, quantity: line.quantity, taxes: line.taxes, minor: full });
-    if (off) sold.push(aDiscount(words.discountOn(line.title), off, line.taxes));
-    const taxes = line.taxes.join(" ");
-    byTaxes.set(taxes, { taxes: line.taxes, net: (byTaxes.get(taxes)?.net ?? 0) + full - off });
-  }
-  const off = discountOf(goodsOf(basket), basket.off);
-  const parts = [...byTaxes.values()].filter((one) => one.net);
-  const nets = parts.map((one) => one.net);
-  for (const [place, minor] of off ? shares(off, nets).entries() : []) {
-    if (minor) sold.push(aDiscount(words.discount, minor, parts[place].taxes));
-  }
-  return sold;
+  const lines = allLines(basket, amount, typedTaxes);
+  const goods = goodsOf(basket);
+  const off = discountOf(goods, basket.off);
+  const shared = off ? shares(off, lines.map(netOf)) : lines.map(() => 0);
+  return lines.map((line, place) => ({
+    title: titled(line),
+    price: line.price,
+    quantity: line.quantity,
+    taxes: line.taxes,
+    minor: netOf(line) - shared[place],
+    discount: offOf(line) + shared[place],
+  }));
 }
 
-const NO_WORDS = { amount: "", discount: "", discountOn: () => "" };
-
 // Whether the service takes a sale of this basket, as far as the number of its lines and its sum go.
-export const fits = (basket, typedTaxes) =>
-  goodsOf(basket) <= MAX_SUM && soldLines(basket, NO_WORDS, typedTaxes).length <= MAX_LINES;
+export const fits = (basket) => goodsOf(basket) <= MAX_SUM && allLines(basket).length <= MAX_LINES;
 
-// The basket with one more of an item. An item that is there at the same price gets one more.
+// How many pieces there are. A weight and a typed amount count as one.
+export const countOf = ({ lines, figures }) =>
+  lines.reduce(
+    (count, { quantity }) => count + (/^\d+$/.test(quantity) ? Number(quantity) : 1),
+    Number(figures) ? 1 : 0,
+  );
+
+// The basket with one more of an item. An item that is there at the same price, without a note, gets one more.
 export function withItem(basket, line) {
-  const place = basket.lines.findIndex((one) => one.code === line.code && one.price === line.price);
+  const place = basket.lines.findIndex((one) => one.code === line.code && one.price === line.price && !one.note);
   if (place < 0) return { ...basket, lines: [...basket.lines, line] };
   return withMore(basket, place, line.quantity);
 }
@@ -142,12 +141,18 @@ export const sellable = (items, digits) =>
 
 const plain = (text) => (text ?? "").normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
+// The items that have each word that is sought: first those whose title has it at the beginning of a word, then those whose
+// title has it, then those with another field that has it.
 export function matching(items, typed) {
   const sought = plain(typed).split(/\s+/).filter(Boolean);
-  return items.filter((item) => {
-    const text = plain(`${item.Title} ${item.Code} ${item.Barcode ?? ""} ${item.Group ?? ""}`);
-    return sought.every((word) => text.includes(word));
+  const has = (text) => sought.every((word) => text.includes(word));
+  const ranked = items.map((item) => {
+    const title = plain(item.Title);
+    const isBeginning = sought.every((word) => ` ${title}`.includes(` ${word}`));
+    const rest = plain(`${item.Code} ${item.Barcode ?? ""} ${item.Group ?? ""}`);
+    return { item, rank: isBeginning ? 0 : has(title) ? 1 : has(`${title} ${rest}`) ? 2 : 3 };
   });
+  return [0, 1, 2].flatMap((rank) => ranked.filter((one) => one.rank === rank).map(({ item }) => item));
 }
 
 // The item whose barcode or code equals a scanned or typed text, or undefined.
@@ -155,6 +160,15 @@ export function scanned(items, text) {
   const meant = meanings(text);
   const byField = (field) => items.find((item) => item[field] && meant.includes(comparable(item[field])));
   return byField("Barcode") ?? byField("Code");
+}
+
+// The codes of the items that are in most of these sales, the most frequent first.
+export function favouritesOf(sales) {
+  const counts = new Map();
+  for (const { draft } of sales)
+    for (const { code } of draft.basket?.lines ?? []) counts.set(code, (counts.get(code) ?? 0) + 1);
+  const often = [...counts].filter(([, count]) => count >= MIN_SALES).sort(([, a], [, b]) => b - a);
+  return often.slice(0, MAX_FAVOURITES).map(([code]) => code);
 }
 
 // [group, its items], in the order of the list; items without a group are the first.

@@ -1,17 +1,20 @@
 // The items of the price list: by group, with a search, and by a scanner.
 import { Dialog } from "../kit/dialogs.js";
+import { useRead } from "../kit/load.js";
 import { format, typedAmount, typedQuantity, wrongNumber, wrongQuantity } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
 import { currencyOf } from "./account.js";
-import { byGroup, matching, scanned, sellable } from "./basket.js";
+import { byGroup, favouritesOf, matching, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
 import { say } from "./said.js";
 import { add, mayChange, pressTimes, sale } from "./sale.js";
 import { texts } from "./texts.js";
-import { till } from "./till.js";
+import { sales, till } from "./till.js";
 
-const MANY = 12; // items, from which on the groups are offered
+const MANY = 12; // items, from which on groups and favourites are offered
+const RECENT = 300; // sales of the device, which show its favourites
+const HUE = 137; // degrees between two groups, so that no two neighbours look alike
 
 // The items that can be sold here: a terminal with another currency than the list's sells amounts.
 export function itemsOf({ prices, listCurrency, ...state }) {
@@ -26,6 +29,7 @@ const lineOf = (item, price, quantity = sale().times || "1") => ({
   code: item.Code,
   title: item.Title,
   price,
+  isTyped: item.Price === null,
   quantity,
   unit: item.Unit ?? null,
   taxes: item.TaxCode ? [item.TaxCode] : [],
@@ -91,7 +95,24 @@ export function Asked({ currency, digits }) {
   );
 }
 
-const Item = ({ item, sold, currency }) => html`<button type="button" class="item" onClick=${() => choose(item)}>
+// The items that this device sells most, as they were when the page was opened: while somebody sells, they keep their places.
+let favourites = { agent: null, codes: [] };
+function useFavourites(agent, isWanted) {
+  const [shown, show] = useState(favourites);
+  const read = async () =>
+    isWanted && favourites.agent !== agent ? { agent, codes: favouritesOf(await sales(RECENT)) } : favourites;
+  useRead(read, (found) => show((favourites = found)), [agent, isWanted]);
+  return shown.agent === agent ? shown.codes : [];
+}
+
+const hued = (hue) => (hue === undefined ? {} : { style: { "--hue": hue } });
+
+const Item = ({
+  item,
+  sold,
+  currency,
+  hue,
+}) => html`<button type="button" class=${`item${hue === undefined ? "" : " hued"}`} ...${hued(hue)} onClick=${() => choose(item)}>
   <span>${item.Title}</span> <small>${item.Price === null ? texts.anyPrice : `${format(item.Price, currency)}${item.Unit ? ` / ${item.Unit}` : ""}`}</small>
   ${sold > 0 && html`<b class="badge">${sold}</b>`}</button>`;
 
@@ -99,9 +120,17 @@ export function Items({ items, sale: shown, currency }) {
   const [typed, type] = useState("");
   const [group, setGroup] = useState(null);
   const groups = byGroup(items);
-  const found = typed.trim()
+  const hues = new Map(groups.filter(([name]) => name).map(([name], number) => [name, (number * HUE) % 360]));
+  const isMany = items.length > MANY;
+  const codes = useFavourites(till().session.agent, isMany);
+  const isSought = Boolean(typed.trim());
+  const found = isSought
     ? matching(items, typed)
     : items.filter((item) => group === null || (item.Group ?? "") === group);
+  const isAll = !isSought && group === null;
+  const first = isAll ? codes.map((code) => items.find((one) => one.Code === code)).filter(Boolean) : [];
+  const others = found.filter((item) => !first.includes(item));
+  const parts = isSought ? [["", found]] : [[texts.favourites, first], ...byGroup(others)];
   const enter = (event) => {
     event.preventDefault();
     const item = scanned(items, typed.trim()) ?? (found.length === 1 ? found[0] : null);
@@ -114,7 +143,7 @@ export function Items({ items, sale: shown, currency }) {
       ? 0
       : shown.lines.filter((line) => line.code === item.Code).reduce((sum, line) => sum + Number(line.quantity), 0);
   const chip = (name, words) =>
-    html`<button type="button" key=${words} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
+    html`<button type="button" key=${words} class=${hues.has(name) ? "hued" : undefined} ...${hued(hues.get(name))} aria-pressed=${name === group} onClick=${() => setGroup(name)}>${words}</button>`;
   return html`<section class="items" aria-label=${texts.items}>
     ${!shown.result && html`<h1 class="unseen">${texts.items}</h1>`}
     ${
@@ -124,10 +153,12 @@ export function Items({ items, sale: shown, currency }) {
     }
     <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}
       onInput=${(event) => type(event.target.value)} /></form>
-    ${items.length > MANY && groups.length > 1 && !typed && html`<div class="chips" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}
-    ${byGroup(found).map(
-      ([name, held]) => html`<div key=${name} role="group" aria-label=${name || texts.items}>
-      ${name && html`<h2>${name}</h2>`}<div class="grid">${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} />`)}</div></div>`,
+    ${isMany && groups.length > 1 && !typed && html`<div class="chips row" role="group" aria-label=${texts.groups}>${chip(null, texts.all)}${groups.map(([name]) => chip(name, name || texts.noGroup))}</div>`}
+    ${parts.map(
+      ([name, held]) =>
+        held.length > 0 &&
+        html`<div key=${name} role="group" aria-label=${name || texts.items}>
+      ${(name || first.length > 0) && html`<h2>${name || texts.noGroup}</h2>`}<div class="grid">${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} hue=${hues.get(item.Group)} />`)}</div></div>`,
     )}
     ${!found.length && html`<p class="empty" role="status">${texts.noItem}</p>`}
   </section>`;

@@ -1,6 +1,7 @@
 // The payment: the amount to pay by the chosen tender, and the fields of the tender.
 import { useRead } from "../kit/load.js";
 import { difference, format, isNegative, typedAmount, wrongNumber } from "../kit/money.js";
+import { handed } from "../kit/notes.js";
 import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -11,17 +12,8 @@ import { Signature } from "./signature.js";
 import { texts } from "./texts.js";
 import { ask } from "./till.js";
 
-const NOTES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
-const MAX_NOTES = 6;
 const MAX_TITLES = 120; // characters
 const isTouched = matchMedia("(pointer: coarse)").matches; // there a keyboard on the screen would hide the notes
-
-// The exact sum, and amounts that a customer is likely to hand over: the sum rounded up to notes of its size.
-function handed(minor, digits) {
-  const notes = NOTES.map((note) => note * 10 ** digits).filter((note) => note > minor / 50 && note < minor * 10);
-  const rounded = notes.map((note) => Math.ceil(minor / note) * note);
-  return [minor, ...[...new Set(rounded)].filter((one) => one > minor).slice(0, MAX_NOTES)];
-}
 
 function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote }) {
   const field = useRef(null);
@@ -33,7 +25,7 @@ function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote
     const text = decimal(minor, digits);
     return html`<button type="button" key=${text} data-testid="note" data-amount=${text} onClick=${() => onNote(minor)}>${format(text, currency)}</button>`;
   };
-  return html`<div class="notes" role="group" aria-label=${texts.notesOf}>${handed(due, digits).map(note)}</div>
+  return html`<div class="notes" role="group" aria-label=${texts.notesOf}>${[due, ...handed(due, currency, digits)].map(note)}</div>
     <div ref=${field} class="received"><${Field} id="received" label=${texts.received} inputmode=${isTyping ? "decimal" : "none"} autocomplete="off" placeholder=${format(decimal(due, digits))}
       value=${sale.received} problem=${problem} onClick=${() => setTyping(true)} onInput=${(event) => change({ received: event.target.value })} />
       <p class="change" role="status">${isEnough && html`${texts.change} <${Money} amount=${difference(received, decimal(due, digits))} currency=${currency} testid="change" />`}</p></div>`;

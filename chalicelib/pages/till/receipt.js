@@ -34,9 +34,13 @@ function ownText(sale) {
   const rule = "-".repeat(WIDTH);
   const money = (amount) => format(amount, draft.currency);
   const change = changeOf(sale);
-  const goods = (draft.lines ?? []).map((one) =>
-    line(`${format(one.quantity)} × ${one.title}`, format(decimal(one.minor, draft.digits))),
-  );
+  const figure = (minor) => format(decimal(minor, draft.digits));
+  const sold = draft.lines ?? [];
+  const discounts = sold.map((one) => one.discount).filter(Boolean);
+  const goods = sold.flatMap(({ quantity, title, minor, discount = 0 }) => [
+    line(`${format(quantity)} × ${title}`, figure(minor + discount)),
+    ...(discount ? [line(`  ${texts.discount}`, figure(-discount))] : []),
+  ]);
   const rounding = goods.length && draft.minor - draft.lines.reduce((sum, one) => sum + one.minor, 0);
   const lines = [
     till().session.me.ClientName,
@@ -47,9 +51,10 @@ function ownText(sale) {
     timeOf(sale),
     draft.description,
     ...(goods.length ? [rule, ...goods] : []),
-    rounding ? line(texts.receipt.rounding, format(decimal(rounding, draft.digits))) : null,
+    rounding ? line(texts.receipt.rounding, figure(rounding)) : null,
     rule,
     line(texts.receipt.total, money(amountOf(sale))),
+    discounts.length > 1 ? line(texts.receipt.discounts, figure(-discounts.reduce((sum, one) => sum + one))) : null,
     change && line(texts.receipt.received, money(decimal(draft.receivedMinor, draft.digits))),
     change && line(texts.receipt.change, money(change)),
     line(texts.paidBy, texts.kinds[draft.tender]),

@@ -158,10 +158,11 @@ export const roomOf = (queued, { currency, digits }) =>
 // An instant in milliseconds as the local time of a zone in hours, as the interface takes it.
 const local = (instant, gmt) => new Date(instant + gmt * 3_600_000).toISOString().slice(0, 23);
 
-const purchaseOf = ({ title, price, quantity, taxes }, digits) => ({
+const purchaseOf = ({ title, price, quantity, taxes, discount }, digits) => ({
   Title: title,
   Price: decimal(price, digits),
   Quantity: quantity,
+  ...(discount && { Discount: decimal(discount, digits) }),
   ...(taxes.length && { TaxCode: taxes }),
 });
 

@@ -142,22 +142,19 @@ export function pressTimes(key) {
 
 // Change the basket, unless it would be more than the service takes. Return whether it was done.
 function changeBasket({ lines, off, figures }, undone = null) {
-  return fits({ lines, off, figures }, typedTaxes()) && change({ lines, off, figures, times: "", undone });
+  return fits({ lines, off, figures }) && change({ lines, off, figures, times: "", undone });
 }
 
 export const add = (line) => changeBasket(withItem(current(), line));
 export const more = (place, quantity) => changeLines(withMore(current(), place, quantity));
 export const remove = (place) => changeLines(without(current(), place));
-export const setQuantity = (place, quantity) => changeBasket(withLine(current(), place, { quantity }));
-export const discount = (place, off) =>
-  changeBasket(place === null ? { ...current(), off } : withLine(current(), place, { off }));
+export const setLine = (place, changes) => changeBasket(withLine(current(), place, changes));
+export const discountAll = (off) => changeBasket({ ...current(), off });
 
 // What is taken out can come back until the next change.
 const changeLines = (basket) => changeBasket(basket, basket.lines.length < made.lines.length ? basketOf(made) : null);
 export const undo = () => made.undone && change({ ...made.undone, undone: null });
-
-// The words of sold lines.
-export const WORDS = { amount: texts.amount, discount: texts.discount, discountOn: texts.discountOn };
+export const clear = () => change({ ...basketOf(NEW), times: "", undone: basketOf(made) });
 
 // Take the payment, and show its result in the place of the basket. `paid` is {tender, minor, digits, currency, ...}.
 export async function take(paid) {
@@ -165,7 +162,7 @@ export async function take(paid) {
   const basket = basketOf(made);
   const { receiptTo, customer, ...stored } = basket; // nothing of the payer stays on the device
   const key = crypto.randomUUID(); // of this attempt
-  const [lines, taxes] = [soldLines(made, WORDS, typedTaxes()), made.lines.length ? [] : typedTaxes()];
+  const [lines, taxes] = [soldLines(made, texts.amount, typedTaxes()), made.lines.length ? [] : typedTaxes()];
   const draft = { ...paid, key, lang: language, lines, taxes, basket: stored };
   set({ key });
   isBusy = true;

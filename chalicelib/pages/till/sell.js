@@ -1,10 +1,10 @@
 // Selling: goods or an amount, how they are paid, and the result. A step is an entry of the browser's history.
 import { Money, useTitle } from "../kit/parts.js";
-import { address, goBack, parse } from "../kit/route.js";
+import { address, goBack, parse, settle } from "../kit/route.js";
 import { html, useLayoutEffect } from "../kit/view.js";
 import { currencyOf } from "./account.js";
 import { isEmpty, sumOf } from "./basket.js";
-import { Description, Lines, Tenders, payBy } from "./bill.js";
+import { Bar, Description, Lines, Tenders, payBy } from "./bill.js";
 import { Asked, Items, itemsOf, scan } from "./items.js";
 import { hear, insert } from "./keys.js";
 import { Payment } from "./payment.js";
@@ -149,7 +149,7 @@ function Entry({ view, ...props }) {
   </div>`;
 }
 
-const Bill = (props) => html`<div class="side"><div class="bill">
+const Bill = (props) => html`<div class="side"><${Bar} ...${props} /><div class="bill">
     ${props.sale.lines.length > 0 && html`<${Lines} ...${props} />`}
     <${Description} sale=${props.sale} />
   </div>
@@ -159,18 +159,21 @@ const hasBasket = (one) => !one.result && !isEmpty(one);
 const mayPay = (basket, { view, id }) => view === "pay" && hasBasket(basket) && tenders().includes(id);
 
 // Back and Forward after the sale, another agent, or an address that somebody typed. The view may be behind the address.
-function leavePayment() {
+function leaveStep() {
   const at = parse(location.hash);
   const isWrong = at.view === "pay" && !mayPay(sale(), at) && (!hasBasket(sale()) || till().features);
-  if (isWrong) location.replace(address("sell"));
+  const isOver = at.view === "basket" && !hasBasket(sale()) && !sale().undone;
+  if (isWrong || isOver) location.replace(address("sell"));
 }
 
 export function Sell({ state, route }) {
   const shown = useSale();
   const { currency, digits } = currencyOf(state);
   const isPaying = mayPay(shown, route);
-  useTitle(isPaying ? texts.kinds[route.id] : !shown.result && texts.sell, texts.name);
-  useLayoutEffect(leavePayment);
+  const isOpen = route.view === "basket" && !shown.result; // the basket, on a telephone
+  useTitle(isPaying ? texts.kinds[route.id] : !shown.result && (isOpen ? texts.basket : texts.sell), texts.name);
+  useLayoutEffect(leaveStep);
+  useLayoutEffect(settle, [route.view]);
   if (state.session.me.IsSystemUser)
     return html`<p class="note warn">${texts.systemUser} <a href="app">${new URL("app", document.baseURI).pathname}</a></p>`;
   if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a merchant without one
@@ -179,9 +182,10 @@ export function Sell({ state, route }) {
   if (["items", "amount"].includes(route.view)) entry = route.view;
   const isAmount = entry ? entry === "amount" : Number(shown.figures) > 0 && !shown.lines.length;
   const view = items.length && !isAmount ? "items" : "amount";
-  const props = { state, sale: shown, currency, digits, view, items, isSum: view === "amount" && !shown.lines.length };
+  const isSum = view === "amount" && !shown.lines.length;
+  const props = { state, sale: shown, currency, digits, view, items, isSum, isOpen };
   const isBusy = shown.result?.state === "busy";
-  return html`<div class=${`counter${isPaying ? " paying" : ""}`}>
+  return html`<div class=${`counter${isPaying ? " paying" : isOpen ? " open" : isSum ? " of-sum" : ""}`}>
     ${isPaying && html`<${Payment} key=${route.id} ...${props} tender=${route.id} />`}
     ${isBusy && html`<${Busy} result=${shown.result} currency=${currency} digits=${digits} />`}
     ${shown.result && !isBusy && html`<${Result} key=${shown.result.shownAt} result=${shown.result} state=${state} />`}
