@@ -57,7 +57,7 @@ def html(page: str) -> str:
 def worker() -> str:
     """Return the service worker of the till. It names the files of this version, so each version is another worker."""
     text = _text(FOLDER / TILL / WORKER).replace("{version}", version(TILL))
-    return text.replace('"{files}"', json.dumps(list(files(TILL))))
+    return text.replace('"{files}"', json.dumps([name for name in files(TILL) if not name.endswith("LICENSE")]))
 
 
 def _text(path: Path) -> str:

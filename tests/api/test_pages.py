@@ -200,6 +200,7 @@ def test_the_service_worker_is_read_again_each_time_and_answers_for_the_till(sta
         _, version, name = path.removeprefix("/till").split("/", 2)
         assert f'"{version}"' in reply.text
         assert f'"{name}"' in reply.text
+    assert "LICENSE" not in reply.text
 
 
 def test_every_module_is_loaded_by_a_page_and_imports_only_its_files() -> None:

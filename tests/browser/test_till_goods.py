@@ -161,11 +161,30 @@ def test_the_sheet_of_a_line_has_its_price_discount_and_note(till: Till) -> None
     has_state(till, "paid")
     (paid,) = till.seller.payments()
     assert paid["Amount"] == Decimal("277.20")
-    receipt = get(till.seller.stage, f"/api/v1/payment/receipt/{paid['ID']}", till.seller.login).body["Receipt"]["Lines"]
+    receipt = get(till.seller.stage, f"/api/v1/payment/receipt/{paid['ID']}", till.seller.login).body["Receipt"][
+        "Lines"
+    ]
     assert [(one["Title"], one["Discount"]) for one in receipt] == [
         ("Repair · Left wheel", Decimal("57.00")),
         ("Coffee", Decimal("3.80")),
     ]
+
+
+def test_at_a_desk_the_last_line_the_sum_and_the_tenders_stay_on_the_screen(visit_at_a_desk: Visit, stage: str) -> None:
+    seller = a_seller(stage)
+    seller.lists(
+        *({"Code": f"{n}", "Title": f"Thing {n:02}", "Price": "10.00", "Group": f"G{n % 5}"} for n in range(40))
+    )
+    till = Till(visit_at_a_desk.page, seller)
+    till.begin()
+    till.page.set_viewport_size({"width": 1024, "height": 700})
+    for n in range(12):
+        till.item(f"Thing {n:02}").click()
+    for _ in range(2):
+        tender = till.page.get_by_role("button", name="Linked card")
+        for one in (till.shown("line").last, till.shown("due"), till.page.get_by_role("button", name="Cash"), tender):
+            expect(one).to_be_in_viewport(ratio=0.99)
+        till.page.evaluate("scrollTo(0, 9999)")
 
 
 def test_a_bar_opens_the_basket_on_a_telephone(till: Till) -> None:

@@ -584,6 +584,7 @@ const LOADS = {
   "shop/webhooks.js": 2,
   "shop/week.js": 1,
   "till/frame.js": 1,
+  "till/items.js": 1,
   "till/my_day.js": 2,
   "till/payment.js": 1,
   "till/receipt.js": 1,

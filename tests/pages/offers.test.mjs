@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { START } from "./device.mjs";
 import {
   CASHIER,
+  ITEM,
   OWNER,
   OWNERS_TILL,
   PAYMENT,
@@ -188,6 +189,67 @@ test("Without the feature Discounts the till offers none", async () => {
       ["10 %", "Discount on all"].map((name) => tab.offered().includes(name)),
       [isOn, isOn],
     );
+  }
+});
+
+test("The items that a device sells most are first, once, and a search ranks titles before groups", async () => {
+  const Items = Array.from({ length: 14 }, (_, n) => ({
+    ...ITEM,
+    Code: `${n}`,
+    Title: n ? `Thing ${n}` : "Odd one",
+    Group: n % 2 ? "Odd" : "Even",
+  }));
+  const sales = [1, 2, 3].map((counter) =>
+    aSale({
+      id: `00000000-0000-4000-8000-00000000000${counter}`,
+      counter,
+      state: "paid",
+      draft: { ...aSale().draft, basket: { lines: [{ code: "9" }] } },
+    }),
+  );
+  const tab = await aTill({
+    sales,
+    answers: { "merchant/pricelist": { PriceList: { Version: 4, Items, Taxes: [] } } },
+  });
+  await tab.pass(1);
+  const titles = () => tab.all(".item span").map((one) => one.textContent);
+
+  assert.deepEqual(
+    tab.all(".items h2").map((one) => one.textContent),
+    ["Favourites", "Even", "Odd"],
+  );
+  assert.equal(titles()[0], "Thing 9");
+  assert.equal(new Set(titles()).size, 14);
+  await tab.fill({ search: "odd" });
+  assert.deepEqual(titles().slice(0, 2), ["Odd one", "Thing 1"]);
+});
+
+test("The till's own receipt has each discount under its line, and the sum of several once", async () => {
+  const lines = [5000, 1000].map((price, place) => ({
+    title: `Thing of ${price}`,
+    price,
+    quantity: "1",
+    taxes: [],
+    minor: price * 0.9 - place,
+    discount: price / 10 + place,
+  }));
+  for (const [sold, expected] of [
+    [lines, ["Discount 10 % -5.00", "Discount -1.01", "All discounts -6.01"]],
+    [lines.slice(1), ["Discount -1.01"]],
+  ]) {
+    const draft = { ...aSale().draft, lines: sold, minor: sold.reduce((sum, { minor }) => sum + minor, 0) };
+    const sale = aSale({ state: "waiting", queued: 1, isShownPaid: true, draft });
+    const tab = await aTill({ sales: [sale], isTold: true, isOnline: false });
+    await tab.press("Receipt");
+    const [{ textContent: text }] = tab.all("pre");
+    assert.deepEqual(
+      text
+        .split("\n")
+        .filter((one) => one.includes("iscount"))
+        .map((one) => one.trim().replace(/ +/g, " ")),
+      expected,
+    );
+    assert.doesNotMatch(text, /Rounding/);
   }
 });
 

@@ -94,10 +94,10 @@ export function soldLines(basket, amount = "", typedTaxes = []) {
 export const fits = (basket) => goodsOf(basket) <= MAX_SUM && allLines(basket).length <= MAX_LINES;
 
 // How many pieces there are. A weight and a typed amount count as one.
-export const countOf = ({ lines, figures }) =>
-  lines.reduce(
-    (count, { quantity }) => count + (/^\d+$/.test(quantity) ? Number(quantity) : 1),
-    Number(figures) ? 1 : 0,
+export const countOf = (basket) =>
+  allLines(basket).reduce(
+    (sum, { unit, quantity }) => sum + (unit || quantity.includes(".") ? 1 : Number(quantity)),
+    0,
   );
 
 // The basket with one more of an item. An item that is there at the same price, without a note, gets one more.

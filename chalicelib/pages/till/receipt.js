@@ -29,6 +29,12 @@ function line(name, value) {
   return value.length < room ? name + value.padStart(room) : `${name}\n${value.padStart(WIDTH)}`;
 }
 
+// A discount has its percentage when it is a whole one, as the service prints it.
+function nameOf(minor, full) {
+  const percent = Math.round((100 * minor) / full);
+  return `${texts.discount}${Math.round((full * percent) / 100) === minor ? ` ${percent} %` : ""}`;
+}
+
 function ownText(sale) {
   const { draft, number } = sale;
   const rule = "-".repeat(WIDTH);
@@ -39,7 +45,7 @@ function ownText(sale) {
   const discounts = sold.map((one) => one.discount).filter(Boolean);
   const goods = sold.flatMap(({ quantity, title, minor, discount = 0 }) => [
     line(`${format(quantity)} × ${title}`, figure(minor + discount)),
-    ...(discount ? [line(`  ${texts.discount}`, figure(-discount))] : []),
+    ...(discount ? [line(`  ${nameOf(discount, minor + discount)}`, figure(-discount))] : []),
   ]);
   const rounding = goods.length && draft.minor - draft.lines.reduce((sum, one) => sum + one.minor, 0);
   const lines = [

@@ -154,7 +154,7 @@ export const discountAll = (off) => changeBasket({ ...current(), off });
 // What is taken out can come back until the next change.
 const changeLines = (basket) => changeBasket(basket, basket.lines.length < made.lines.length ? basketOf(made) : null);
 export const undo = () => made.undone && change({ ...made.undone, undone: null });
-export const clear = () => change({ ...basketOf(NEW), times: "", undone: basketOf(made) });
+export const clear = () => change({ ...basketOf(NEW), times: "", received: "", undone: basketOf(made) });
 
 // Take the payment, and show its result in the place of the basket. `paid` is {tender, minor, digits, currency, ...}.
 export async function take(paid) {
