@@ -28,7 +28,7 @@ function Line({ line, place, price, currency, digits, onTap }) {
 }
 
 // The lines. Those of a basket that is being paid stand still.
-export function Lines({ sale, items, currency, digits }) {
+export function Lines({ sale, items, currency, digits, isPaying }) {
   const prices = new Map(
     items.filter((one) => one.Price !== null).map((one) => [one.Code, minorOf(String(one.Price), digits)]),
   );
@@ -58,7 +58,7 @@ export function Lines({ sale, items, currency, digits }) {
         <${Money} amount=${decimal(sumOf(sale) - goodsOf(sale), digits)} currency=${currency} /></p></li>`
       }</ul>
     <p class="line">${mayDiscount() && html`<button type="button" class="quiet" onClick=${() => setAsked("all")}>${texts.discountOnAll}</button>`}
-      <button type="button" class="quiet" onClick=${clear}>${texts.clear}</button></p>
+      ${!isPaying && html`<button type="button" class="quiet" onClick=${clear}>${texts.clear}</button>`}</p>
     ${line && html`<${Sheet} ...${props} />`}${asked === "all" && html`<${Discount} ...${props} />`}
   </section>`;
 }

@@ -189,7 +189,7 @@ export function Sell({ state, route }) {
     ${isPaying && html`<${Payment} key=${route.id} ...${props} tender=${route.id} />`}
     ${isBusy && html`<${Busy} result=${shown.result} currency=${currency} digits=${digits} />`}
     ${shown.result && !isBusy && html`<${Result} key=${shown.result.shownAt} result=${shown.result} state=${state} />`}
-    ${isPaying && shown.lines.length > 0 && html`<${Lines} ...${props} />`}
+    ${isPaying && shown.lines.length > 0 && html`<${Lines} ...${props} isPaying />`}
     ${!isPaying && !isBusy && html`<${Entry} ...${props} />`}
     ${!isPaying && !shown.result && html`<${Bill} ...${props} />`}
     <${Asked} currency=${currency} digits=${digits} />
