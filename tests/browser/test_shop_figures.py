@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+import zlib
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -154,3 +156,35 @@ def test_a_report_fits_the_paper(view: str, heading: str, width: int, shop: Shop
     expect(shop.page.get_by_role("navigation")).to_have_count(0)
     expect(shop.page.get_by_role("heading", name=heading)).to_be_visible()
     assert shop.visit.overflow() <= 0
+
+
+@pytest.mark.parametrize("size", [{"width": "80mm", "height": "200mm"}, {"format": "A4"}], ids=str)
+def test_a_long_report_has_no_empty_page_and_its_total_once(size: dict[str, str], shop: Shop, store: Store) -> None:
+    def for_many_days(route: Route) -> None:
+        reply = route.fetch()
+        (row,) = reply.json()["Takings"]
+        rows = [{**row, "Day": f"2026-0{month}-{day}"} for month in (5, 7) for day in range(10, 32)]
+        route.fulfill(response=reply, json={**reply.json(), "Takings": rows})
+
+    store.pay("10.00")
+    shop.sign_in(store.owner)
+    shop.page.route("**/report/takings", for_many_days)
+    shop.open("#/days?from=2026-05-01&to=2026-12-31")
+    shop.page.locator(".made").wait_for()
+    printed = shop.page.pdf(**size)  # type: ignore[arg-type]
+    texts = [
+        zlib.decompress(_object(printed, int(found)))
+        for found in re.findall(rb"/Type\s*/Page\b.*?/Contents (\d+) 0 R", printed, re.DOTALL)
+    ]
+
+    assert len(texts) == len(re.findall(rb"/Type\s*/Page\b", printed)) > 1
+    assert all(re.search(rb"\bT[jJ]\b", one) for one in texts)
+    shop.page.emulate_media(media="print")
+    assert shop.page.locator("tfoot").evaluate("(foot) => getComputedStyle(foot).display") == "table-row-group"
+
+
+def _object(pdf: bytes, number: int) -> bytes:
+    """Return the compressed content of an object of a file."""
+    found = re.search(rb"\b%d 0 obj.*?stream\r?\n(.*?)\r?\nendstream" % number, pdf, re.DOTALL)
+    assert found
+    return found[1]

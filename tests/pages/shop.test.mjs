@@ -302,7 +302,12 @@ test("Days that go backwards are said in words, and no rows of an earlier search
     [tab.all("main [role=alert]")[0].label, tab.all("[data-id]").length],
     ["The last day is before the first.Try again", 0],
   );
-  assert.equal(sentOf(tab, "payment/listHistoryEx").length, 1);
+  await tab.press("Export", "Export");
+  assert.equal(tab.all("dialog [role=alert]")[0].label, "The last day is before the first.");
+  assert.deepEqual(
+    ["payment/listHistoryEx", "report/export"].map((path) => sentOf(tab, path).length),
+    [1, 0],
+  );
 });
 
 test("Owners choose the periods of their returns, and the tab is named by its step", async () => {

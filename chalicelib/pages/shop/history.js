@@ -45,8 +45,13 @@ export function daysShown({ from, to, extid }) {
   return [first ?? last, last ?? today()];
 }
 
+// Refuse days that go backwards in the words of the page.
+function checkDays({ from, to }) {
+  if (isDay(from) && isDay(to) && to < from) throw new Refusal({ message: texts.backwards });
+}
+
 export async function listed(query) {
-  if (isDay(query.from) && isDay(query.to) && query.to < query.from) throw new Refusal({ message: texts.backwards });
+  checkDays(query);
   const answer = await call("payment/listHistoryEx", bodyOf(query));
   const newestFirst = inOneList(answer);
   return {
@@ -56,6 +61,7 @@ export async function listed(query) {
 }
 
 export async function exported(query) {
+  checkDays(query);
   return (await call("report/export", { ...bodyOf({ ...query, page: "" }), Lang: language })).Url;
 }
 
@@ -71,6 +77,7 @@ export async function arrivedAfter(first, last) {
 
 // A journal has the shown days that are over, and of the filters only the till.
 export async function exportedJournal(query, format, accounts) {
+  checkDays(query);
   const [first, last] = daysShown({ ...query, extid: "" });
   const yesterday = addDays(today(), -1);
   const period = { From: first, To: last < yesterday ? last : yesterday };
