@@ -48,7 +48,7 @@ def printed(till: Till) -> str:
 
 
 def test_sales_of_every_device_are_found_by_day_and_by_search_and_nobody_elses(till: Till, seller: Seller) -> None:
-    other_device = seller.pay(Amount="159.50")
+    other_device = seller.pay(Amount="159.50", Description="W" * 99)
     yesterdays = seller.pay(Amount="77.00", OfflineTran={"OfflineMode": True, "Paid": f"{YESTERDAY}T12:00:00"}, GMT=2)
     agent = seller.account.agent
     colleague = an_account(
@@ -57,7 +57,9 @@ def test_sales_of_every_device_are_found_by_day_and_by_search_and_nobody_elses(t
     theirs = Seller(seller.stage, colleague, seller.merchant).pay(Amount="159.50")
     till.sell_and_see("paid")
 
+    till.page.set_viewport_size({"width": 320, "height": 640})
     expect(till.sales()).to_have_count(2)
+    assert till.page.evaluate("document.documentElement.scrollWidth") == 320
     till.page.get_by_label("Search").fill("R 159,50")
     expect(till.page.locator("[data-sale-id]")).to_have_count(1)
     expect(row_of(till, other_device)).to_have_attribute("data-state", "paid")

@@ -24,6 +24,21 @@ OLIVES = {"Code": "olives", "Title": "Olives", "Price": "120.00", "Unit": "kg"}
 PARTED = {"Code": "old", "Title": "Old cake", "Price": "1.00", "Active": False}
 
 
+# Note each tone, and what is printed.
+HEARD = """window.heard = [];
+window.AudioContext = class extends AudioContext {
+  createOscillator() {
+    const tone = super.createOscillator();
+    const { start } = tone;
+    tone.start = (at) => heard.push(tone.frequency.value) && start.call(tone, at);
+    return tone;
+  }
+};
+window.print = () =>
+  heard.push(document.querySelector("pre.sheet").innerText.includes("Cake") ? "a receipt" : "nothing");
+"""
+
+
 @pytest.fixture
 def seller(stage: str) -> Seller:
     seller = a_seller(stage)
@@ -60,6 +75,63 @@ def test_two_coffees_and_a_cake_are_paid_with_a_note_in_five_taps(till: Till) ->
     (paid,) = till.seller.payments()
     assert (paid["Amount"], paid["AmountCashGot"], paid["InputType"]) == (Decimal("159.50"), 200, 10)
     assert [(one["Code"], one["Tax"]) for one in paid["TaxAmounts"]] == [("VAT15", Decimal("20.80"))]
+
+
+def test_correct_gives_a_sale_back_and_puts_its_basket_there_again(till: Till) -> None:
+    coffee_and_cake(till)
+    till.button("Cash").click()
+    till.note("200.00").click()
+    till.button("Correct").click()
+    till.page.get_by_role("dialog").get_by_role("button", name="Return R\u00a0159.50").click()
+    expect(till.page.get_by_text("R\u00a0159.50 was given back. Take the cash out")).to_be_visible()
+    assert lines(till) == [("coffee", "2"), ("cake", "1")]
+    till.page.reload()
+    assert lines(till) == [("coffee", "2"), ("cake", "1")]
+    till.button("Prepaid").click()
+    till.button("Take payment").click()
+    has_state(till, "paid")
+
+    taken = {one["InputType"]: one["AmountEff"] for one in till.seller.payments() if one["OperationID"] == 1}
+    assert taken == {10: 0, 8: Decimal("159.53")}
+
+
+def test_a_sale_is_heard_and_printed_as_the_device_is_set(till: Till) -> None:
+    till.page.add_init_script(HEARD)
+    till.page.reload()
+
+    def heard() -> list[object]:
+        till.page.wait_for_timeout(100)
+        found: list[object] = till.page.evaluate("heard.splice(0)")
+        return found
+
+    def pays() -> None:
+        till.item("Cake").click()
+        till.button("Prepaid").click()
+        till.button("Take payment").click()
+        has_state(till, "paid")
+
+    pays()
+    assert heard() == [784, 1175]
+    till.scan("nothing")
+    assert heard() == [247, 185]
+    till.button("Settings").click()
+    till.page.get_by_label("Sounds").uncheck()
+    till.page.get_by_label("Print the receipt after each sale").check()
+    till.button("Done").click()
+    till.scan("nothing")
+    assert heard() == []
+    pays()
+    expect(till.page.locator("pre.receipt")).to_be_visible()
+    assert heard() == ["a receipt"]
+    till.page.get_by_role("link", name="Sales").click()
+    till.page.get_by_role("link", name="Sell").click()
+    has_state(till, "paid")
+    till.page.reload()
+    has_state(till, "paid")
+    assert heard() == []
+    till.button("Print").click()
+    expect(till.page.locator("pre.receipt")).to_be_visible()
+    assert heard() == ["a receipt"]
 
 
 def test_lines_are_changed_and_discounted(till: Till) -> None:
@@ -319,6 +391,20 @@ def test_each_step_with_goods_is_accessible_and_fits(visit_of_a_shop: Visit, sel
     looks_right()
     till.note("200.00").click()
     has_state(till, "paid")
+    looks_right()
+    till.button("Settings").click()
+    looks_right()
+    till.button("Done").click()
+    till.button("Correct").click()
+    looks_right()
+    till.page.get_by_role("dialog").get_by_role("button", name="Return").click()
+    for tender in ("On account", "Card on another terminal"):
+        till.button(tender).click()
+        looks_right()
+        till.page.go_back()
+    till.button("Card on another terminal").click()
+    till.button("Declined").click()
+    has_state(till, "declined")
     looks_right()
     assert visit_of_a_shop.complaints == []
 

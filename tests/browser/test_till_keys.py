@@ -70,6 +70,17 @@ def sees_a_result(till: Till) -> None:
     expect(till.button("New sale")).to_be_focused()
 
 
+def sends_a_receipt(till: Till) -> None:
+    sees_a_result(till)
+    till.button("Send receipt").click()
+    expect(till.page.get_by_label("E-mail")).to_be_focused()
+
+
+def asks_before_a_correction(till: Till) -> None:
+    sees_a_result(till)
+    till.button("Correct").click()
+
+
 def looks_at(name: str, field: str = "") -> Any:
     def act(till: Till) -> None:
         link(till, name)
@@ -97,6 +108,9 @@ PLACES = {
     "the cash received": pays_cash,
     "the button that pays": pays_by_button,
     "the result": sees_a_result,
+    "the address of a receipt": sends_a_receipt,
+    "the question before a correction": asks_before_a_correction,
+    "the settings": lambda till: till.button("Settings").click(),
     "the sales": looks_at("Sales"),
     "the search of sales": looks_at("Sales", "Search"),
     "the day of sales": looks_at("Sales", "Day"),
@@ -122,6 +136,9 @@ def test_a_scan_adds_its_item_and_changes_nothing_else(till: Till, place: Any) -
     till.page.keyboard.press("Shift")
     till.scan(COFFEE_CODE, "Enter", "Enter")
     till.scan(f"]C101{COFFEE_CODE:0>14}17261231", "Tab", "Enter")
+    if place is asks_before_a_correction:
+        expect(till.page.get_by_role("dialog")).to_contain_text("Coffee was not added.")
+        return
     if "pay" not in before and "result" not in before:
         assert till.page.evaluate(STATE) == before
     if till.page.get_by_role("dialog").count():
@@ -265,6 +282,8 @@ def test_at_a_desk_the_keyboard_alone_sells(visit_at_a_desk: Visit, seller: Sell
     till = Till(visit_at_a_desk.page, seller)
     till.begin()
     page = till.page
+    page.get_by_role("link", name="Skip to the content").press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
     for title in ("Coffee", "Cake"):
         till.item(title).click()  # leaves the focus where the next key belongs
     expect(till.page.get_by_role("button", name="Pay")).to_have_count(0)

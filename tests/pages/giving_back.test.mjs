@@ -1,7 +1,7 @@
 // The return of a payment: what it gives back, and one key until its outcome is known, whatever is lost, clicked twice or
 // loaded again.
 import assert from "node:assert/strict";
-import { CASHIER, PAYMENT, aShop, aTill, listed } from "./pages.mjs";
+import { CASHIER, PAYMENT, aSale, aShop, aTill, listed } from "./pages.mjs";
 import { test } from "./runner.mjs";
 
 const LOST = null;
@@ -296,4 +296,96 @@ test("A till returns a line in four taps, and another one after it", async () =>
 
   assert.equal(returns(tab).length, 2);
   assert.notEqual(returns(tab)[0].key, returns(tab)[1].key);
+});
+
+const BASKET = {
+  lines: [{ code: "tea", title: "Tea", price: 1230, quantity: "1", unit: null, taxes: [], off: null }],
+  off: null,
+  figures: "",
+  description: "",
+};
+const TOLD = aSale({ state: "paid", canReturn: true, isShownPaid: true, invoice: "1" });
+Object.assign(TOLD, { minor: 1230, draft: { ...TOLD.draft, minor: 1230, basket: BASKET } });
+const GIVEN_BACK = { AmountEff: "0.00", AmountRvs: "12.30", CountRvs: 1, CanReturn: false };
+const ALL = { Transaction: { ...PAYMENT, ID: "R1", Amount: "12.30" } };
+const again = async (tab) => {
+  tab.hash = tab.entries.at(-1).hash;
+  tab.open();
+  await tab.pass(0.5);
+};
+// What happens at each press of the button in the dialog, as answers or as steps in between; how many returns were sent, with how
+// many keys, and whether the basket is there again at the end.
+const CORRECTIONS = {
+  "gives the sale back": [[ALL], 1, 1, true],
+  "repeats a return whose answer was lost": [[LOST, ALL], 2, 1, true],
+  "repeats it after a reload": [[LOST, again, ALL], 2, 1, true],
+  "repeats it while the bank does not know": [[{ ...ALL, ErrorCode: 310 }, again, ALL], 2, 1, true],
+  "gives nothing back when the bank declines": [[{ ...ALL, ErrorCode: 1005, ErrorMessage: "No." }], 1, 1, false],
+  "begins another return after a refusal": [[refusal(503, 902), ALL], 2, 2, true],
+  "finds that it was given back before the page ended": [[[GIVEN_BACK, {}]], 0, 0, true],
+  "leaves a sale of which something came back": [
+    [[{ AmountEff: "2.30", AmountRvs: "10.00", CountRvs: 1 }, {}]],
+    0,
+    0,
+    false,
+  ],
+};
+for (const [name, [answers, sent, keys, isBack]] of Object.entries(CORRECTIONS))
+  test(`Correct ${name}, and the same basket is there only when all is given back`, async () => {
+    const tab = await aTill({ sales: [TOLD], isTold: true });
+    await tab.pass(1);
+    for (const answer of answers) {
+      if (typeof answer === "function") {
+        await answer(tab);
+        continue;
+      }
+      const [payment, given] = Array.isArray(answer) ? answer : [{}, answer];
+      tab.shop.answers["payment/ID"] = { Transactions: [{ ...PAYMENT, ...payment }] };
+      tab.shop.answers["payment/reverse"] = given;
+      if (!tab.all("dialog").length) await tab.press("Correct");
+      await tab.press("Return R 12.30");
+      await tab.pass(0.3);
+    }
+
+    assert.deepEqual([returns(tab).length, new Set(returns(tab).map(({ key }) => key)).size], [sent, keys]);
+    for (const { body } of returns(tab))
+      assert.deepEqual([body.BasicReverseTran.Amount, body.BasicReverseTran.PartialReverse], ["12.30", false]);
+    assert.equal(tab.all("[data-testid=line]").length, isBack ? 1 : 0, tab.text);
+    assert.equal(Boolean((await tab.store.sale(TOLD.id)).isReturned), isBack);
+    if (isBack) assert.ok(tab.text.includes("R 12.30 was given back. Take the cash out"), tab.text);
+    else assert.equal(tab.all("dialog [role=alert]").length, 1);
+    await again(tab);
+    assert.equal(tab.all("[data-testid=line]").length, isBack ? 1 : 0, "a reload loses nothing");
+  });
+
+test("While a sale is given back nothing is scanned into the next one, and another agent begins without it", async () => {
+  for (const isReplaced of [false, true]) {
+    let come;
+    const answers = {
+      "payment/ID": { Transactions: [PAYMENT] },
+      "payment/reverse": () =>
+        new Promise((done) => {
+          come = done;
+        }),
+    };
+    const tab = await aTill({ sales: [TOLD], isTold: true, answers });
+    await tab.pass(1);
+    await tab.press("Correct", "Return R 12.30");
+    const { add, sale } = tab.load("till/sale.js");
+    assert.equal(add(BASKET.lines[0]), false);
+    assert.ok(tab.text.includes("Return R 12.30: one moment…"));
+    tab.go("#/sales"); // Back, beneath the dialog
+    await tab.settle();
+    assert.equal(add(BASKET.lines[0]), false);
+    if (isReplaced) {
+      tab.shop.people.ben = { ...CASHIER, AgentID: 4, Email: "ben@example.com" };
+      await tab.load("till/till.js").signIn("ben@example.com", "x");
+    }
+    come(ALL);
+    await tab.pass(1);
+
+    assert.equal(sale().lines.length, isReplaced ? 0 : 1);
+    assert.equal(tab.text.includes("was given back"), !isReplaced);
+    assert.equal(add(BASKET.lines[0]), true);
+  }
 });

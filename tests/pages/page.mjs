@@ -676,20 +676,20 @@ class Life {
 
   // Press Take payment. Each press has an amount of its own, so that its sale is known everywhere.
   take(fields = {}) {
+    return this.sale.take({ ...this.#draft("cash"), ...fields });
+  }
+
+  // Say that the other terminal has declined.
+  decline() {
+    return this.sale.decline(this.#draft("outerCard"));
+  }
+
+  #draft(tender) {
     const { phone } = this;
     const minor = phone.nextAmount();
     const { agent, result } = this.sale.sale();
     phone.presses.set(minor, { agent, told: [], isSecond: Boolean(result) && !result.refused });
-    return this.sale.take({
-      tender: "cash",
-      minor,
-      digits: 2,
-      currency: "ZAR",
-      country: "ZA",
-      description: "",
-      receivedMinor: minor,
-      ...fields,
-    });
+    return { tender, minor, digits: 2, currency: "ZAR", country: "ZA", description: "", receivedMinor: minor };
   }
 
   takeWithoutReceipt() {

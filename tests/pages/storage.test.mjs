@@ -39,6 +39,7 @@ test("Only these modules use a storage of the browser", () => {
     "shop/price_draft.js",
     "till/frame.js",
     "till/main.js",
+    "till/settings.js",
     "till/store.js",
   ]); // a new one needs its case below
 });
@@ -404,28 +405,36 @@ const SOLD_OFFLINE = aSale({
   request: { BasicTran: { ID: aSale().id } },
 });
 
-test("A till that is not installed says how much may wait, and offers to install it only when nothing waits", async () => {
-  const sale = SOLD_OFFLINE;
-  for (const [language, more, own, install] of [
-    ["en", "R\u00a04,975.00 more may wait", "a storage of its own", "Install the till"],
-    ["af", "Nog R\u00a04", "sy eie stoor", "Installeer die kassa"],
+test("A till that is not installed says how much may wait, and offers to install it where its data stays", async () => {
+  for (const [language, more, own, install, left] of [
+    ["en", "R 4,975.00 more may wait", "a storage of its own", "Install the till", "R 4,975.00 of it is left"],
+    ["af", "Nog R 4", "sy eie stoor", "Installeer die kassa", "daarvan is oor"],
   ]) {
-    const tab = await aTill({ sales: [sale], isOnline: false, globals: { navigator: { languages: [language] } } });
+    const navigator = { languages: [language] };
+    const features = { AcceptOuterCard: true, Offline: true };
+    const tab = await aTill({
+      sales: [SOLD_OFFLINE],
+      isOnline: false,
+      hash: "#/amount",
+      features,
+      globals: { navigator },
+    });
+    await tab.pass(1);
+    assert.ok(tab.text.includes(more) && tab.text.includes(own), tab.text);
     let prompts = 0;
     tab.fire(tab.document.root, "beforeinstallprompt", { prompt: () => (prompts += 1) });
+    await tab.press("9", "9", "00", "00", tab.load("till/texts.js").texts.kinds.outerCard);
+    assert.ok(tab.text.includes(left), "before anybody types at the other terminal");
+    tab.submit(tab.all("form")[0]);
     await tab.pass(1);
-    const shown = tab.document.body.textContent;
-    assert.ok(shown.includes(more) && shown.includes(own), shown);
-    assert.ok(!tab.offered().includes(install));
-    tab.isOffline = false;
-    await tab.pass(10);
-    assert.ok(!tab.text.includes(own));
+    assert.equal(tab.all("[data-testid=result]")[0].getAttribute("data-state"), "refused");
+    assert.ok(tab.text.includes(left) && !tab.text.includes(own), tab.text);
     await tab.press(install);
     assert.deepEqual([prompts, tab.offered().includes(install)], [1, false]);
   }
   const storage = { persist: async () => true };
   const installed = await aTill({
-    sales: [sale],
+    sales: [SOLD_OFFLINE],
     isOnline: false,
     globals: { isInstalled: true, navigator: { storage } },
   });

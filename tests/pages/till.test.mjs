@@ -29,6 +29,8 @@ const ACTIONS = {
   "take what is refused": (life) => life.take({ description: "poison" }),
   "pay another way": ({ sale }) => sale.payAnotherWay(),
   "new sale": ({ sale }) => sale.nextSale(),
+  correct: ({ sale }) => sale.sale().result?.sale?.state === "paid" && sale.correct(async () => "It was given back."),
+  "decline elsewhere": (life) => hasLine(life) && life.decline(),
   "take without the receipt": (life) => life.takeWithoutReceipt(),
   sign: ({ sale }) => sale.sign(sale.sale().result?.sale ?? SOLD, "picture"),
   "send again": async ({ till }) =>

@@ -4,6 +4,8 @@ import { ErrorCode } from "./error_codes.js";
 export const af = {
   language: "Afrikaans",
   chooseLanguage: "Taal",
+  skip: "Gaan na die inhoud",
+  busy: ": 'n oomblik…",
   loading: "Laai…",
   retry: "Probeer weer",
   cancel: "Kanselleer",
@@ -43,7 +45,6 @@ export const af = {
     email: "E-pos",
     phone: "Telefoon",
     button: "Stuur",
-    busy: "Stuur tans…",
     sent: (addresses) => `Die kwitansie is gestuur na ${addresses}.`,
     checks: {
       1: "Tik 'n e-posadres of 'n telefoonnommer.",
@@ -73,7 +74,6 @@ export const af = {
     button: (amount) => (amount ? `Gee ${amount} terug` : "Gee terug"),
     nothingLeft: "Niks meer is teruggegee nie: 'n ander teruggawe het intussen alles teruggegee.",
     lessLeft: (amount) => `Niks is teruggegee nie, want die betaling het intussen verander. Nou bly ${amount} oor.`,
-    busy: "Besig…",
     again: (amount) =>
       `'n Teruggawe van ${amount} is reeds gestuur. As jy dit weer stuur, word die geld net een keer teruggegee.`,
     lost: (amount) =>

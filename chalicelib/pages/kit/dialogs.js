@@ -51,16 +51,21 @@ export function useAct(run) {
   return { act, isBusy, error, forget: () => setError(null) };
 }
 
-export function Act({ title, words, run, isDangerous, onClose }) {
+// The button of an action. It says what it does while it does it.
+export const ActButton = ({ isBusy, children, ...rest }) =>
+  html`<button ...${rest} disabled=${isBusy || rest.disabled}>${children}${isBusy && texts.busy}</button>`;
+
+// A question before an action. `button` is its name where the title is not.
+export function Act({ title, words, button = title, run, isDangerous, onClose, mayClose }) {
   const { act, isBusy, error } = useAct(async () => {
     await run();
     onClose();
   });
-  return html`<${Dialog} title=${title} onClose=${onClose}>
+  return html`<${Dialog} title=${title} onClose=${onClose} mayClose=${mayClose}>
     <p>${words}</p>
     ${error && html`<${Failure} error=${error} />`}
     <div class="actions">
-      <button type="button" class=${isDangerous ? "danger" : "main"} disabled=${isBusy} onClick=${act}>${title}</button>
+      <${ActButton} type="button" class=${isDangerous ? "danger" : "main"} isBusy=${isBusy} onClick=${act}>${button}<//>
       <button type="button" onClick=${onClose}>${texts.cancel}</button>
     </div>
   <//>`;

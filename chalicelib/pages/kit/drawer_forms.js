@@ -1,7 +1,7 @@
 // The forms of a drawer: its float, cash in and out, its count with a help for notes and coins, and a note.
 import { call, randomText } from "./api.js";
 import { coinOf } from "./coins.js";
-import { useAct } from "./dialogs.js";
+import { ActButton, useAct } from "./dialogs.js";
 import { format, fromMinor, typedAmount, wrongNumber } from "./money.js";
 import { notesOf } from "./notes.js";
 import { Failure, Field, problemOf } from "./parts.js";
@@ -92,7 +92,7 @@ function DrawerForm({ title, acts, label, currency, digits, country, agent, draw
     ${field("Note", isOfMoney ? texts.drawer.note : label, { maxlength: 512, problem: isOfMoney ? undefined : (wrong ?? refused) })}
     ${error && !refused && html`<${Failure} error=${error} />`}
     <div class="actions">
-      ${acts.map((one) => html`<button class="main" disabled=${isBusy} onClick=${() => (action.current = one)}>${texts.drawer.acts[one]}</button>`)}
+      ${acts.map((one) => html`<${ActButton} class="main" isBusy=${isBusy && action.current === one} disabled=${isBusy} onClick=${() => (action.current = one)}>${texts.drawer.acts[one]}<//>`)}
     </div>
   </form>`;
 }

@@ -4,6 +4,8 @@ import { ErrorCode } from "./error_codes.js";
 export const en = {
   language: "English",
   chooseLanguage: "Language",
+  skip: "Skip to the content",
+  busy: ": one moment…",
   loading: "Loading…",
   retry: "Try again",
   cancel: "Cancel",
@@ -43,7 +45,6 @@ export const en = {
     email: "E-mail",
     phone: "Telephone",
     button: "Send",
-    busy: "Sending…",
     sent: (addresses) => `The receipt was sent to ${addresses}.`,
     checks: {
       1: "Type an e-mail address or a telephone number.",
@@ -73,7 +74,6 @@ export const en = {
     button: (amount) => (amount ? `Return ${amount}` : "Return"),
     nothingLeft: "Nothing more was given back: another return has given back everything meanwhile.",
     lessLeft: (amount) => `Nothing was given back, because the payment has changed meanwhile. Now ${amount} is left.`,
-    busy: "Returning…",
     again: (amount) =>
       `A return of ${amount} was sent before. If you send it again, the money is given back only once.`,
     lost: (amount) =>

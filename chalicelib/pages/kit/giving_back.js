@@ -3,7 +3,7 @@
 import { ErrorCode } from "./error_codes.js";
 import { call, randomText } from "./api.js";
 import { coinOf } from "./coins.js";
-import { Dialog } from "./dialogs.js";
+import { ActButton, Dialog } from "./dialogs.js";
 import { useLoaded } from "./load.js";
 import {
   difference,
@@ -51,7 +51,10 @@ export function canReturn(payment) {
 }
 
 // The work that is left to the person after a return of this kind of payment, if any.
-const byHand = ({ InputType: kind }) => texts.return.byHand[kind] ?? "";
+export const byHand = ({ InputType: kind }) => texts.return.byHand[kind] ?? "";
+
+// The amount of the payment's return whose outcome is not known, or undefined.
+export const unknownReturn = (id) => unfinished(id)?.amount;
 
 // The outcome of a return in a sentence. A declined return shows the service's words.
 function outcomeOf({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) {
@@ -86,6 +89,25 @@ async function giveBack(id, attempt) {
     if (isDecided) forget();
     throw refusal;
   }
+}
+
+// Give back all of a payment of which nothing was given back before. Return what was done, in a sentence, and throw when it was
+// not. A payment that is given back already is no error: the answer of its return may have been lost.
+export async function giveAllBack(id, reason) {
+  let attempt = unfinished(id);
+  if (attempt?.body.BasicReverseTran.PartialReverse)
+    throw new Error(texts.return.lost(format(attempt.amount, attempt.body.BasicReverseTran.CurrencyID)));
+  if (!attempt) {
+    const payment = await found(id);
+    const [amount, rest] = [payment.Amount, payment.AmountEff].map((one) => format(one, payment.CurrencyID));
+    if (isZero(payment.AmountEff)) return `${texts.return.done(amount)} ${byHand(payment)}`.trim();
+    if (!isZero(payment.AmountRvs)) throw new Error(texts.return.lessLeft(rest));
+    if (!canReturn(payment)) throw new Error(texts.return.notNow);
+    attempt = begun(payment, payment.AmountEff, reason, []);
+  }
+  const { kind, words } = outcomeOf(await giveBack(id, attempt));
+  if (kind !== "good") throw new Error(words);
+  return words;
 }
 
 // The goods of a payment of which something remains: {title, price, left, parts}. Equal lines are one, because the service
@@ -227,7 +249,7 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
       <${Field} id="reason" name="reason" label=${names.reason} hint=${names.reasonHint} autocomplete="off"
         maxlength=${MAX_REASON} defaultValue=${attempt?.body.BasicReverseTran.Description ?? ""} readonly=${Boolean(attempt)} />
       <div class="actions">
-        <button class="main" disabled=${isBusy}>${isBusy ? names.busy : names.button(wrong ? "" : write(amount))}</button>
+        <${ActButton} class="main" isBusy=${isBusy}>${names.button(wrong ? "" : write(amount))}<//>
         <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>`;
@@ -292,7 +314,7 @@ export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
     ${
       attempt &&
       html`<div class="note warn" role="status" hidden=${isOpen}><p>${texts.return.lost(format(attempt.amount, currency))}</p>
-      <button type="button" onClick=${open}>${texts.return.ask}</button></div>`
+      <button type="button" aria-describedby=${row} onClick=${open}>${texts.return.ask}</button></div>`
     }
     ${mayReturn && !attempt && html`<button type="button" aria-describedby=${row} onClick=${open}>${texts.return.open}</button>`}
     ${isOpen && html`<${ReturnDialog} id=${id} country=${country} onClose=${() => setOpen(false)} onAnswered=${answered} onStale=${onChanged} />`}`;

@@ -10,6 +10,13 @@ export const useTitle = (...words) =>
     if (words[0]) document.title = words.join(" · ");
   }, words);
 
+// The first stop of a keyboard leads past the navigation.
+export const Skip = () =>
+  html`<a class="skip" href="#main" onClick=${(event) => {
+    event.preventDefault();
+    document.getElementById("main").focus();
+  }}>${texts.skip}</a>`;
+
 // A page that cannot work says why.
 export const Notice = ({ words }) =>
   html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;

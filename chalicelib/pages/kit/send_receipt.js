@@ -1,7 +1,7 @@
 // Send the receipt of a payment later, by e-mail and SMS. A request keeps its key until it is answered, so a second click
 // or a lost answer sends once.
 import { call, randomText, Refusal } from "./api.js";
-import { useAct } from "./dialogs.js";
+import { ActButton, useAct } from "./dialogs.js";
 import { Failure, Field, problemOf } from "./parts.js";
 import { language, texts } from "./language.js";
 import { html, useLayoutEffect, useRef, useState } from "./view.js";
@@ -38,7 +38,7 @@ function Form({ id, attempt, onSent, onClose }) {
     <${Field} id="send-phone" name="Phone" type="tel" label=${texts.send.phone} autocomplete="off" problem=${problems.Phone} />
     ${error && !problems.Email && !problems.Phone && html`<${Failure} error=${error} />`}
     <div class="actions">
-      <button class="main" disabled=${isBusy}>${isBusy ? texts.send.busy : texts.send.button}</button>
+      <${ActButton} class="main" isBusy=${isBusy}>${texts.send.button}<//>
       <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
     </div>
   </form>`;

@@ -1,6 +1,6 @@
 // A system user chooses a merchant, or finds a payment of any merchant.
 import { call } from "../kit/api.js";
-import { useAct } from "../kit/dialogs.js";
+import { ActButton, useAct } from "../kit/dialogs.js";
 import { useIsLeft } from "../kit/left.js";
 import { formatCount } from "../kit/money.js";
 import { Failure, Field } from "../kit/parts.js";
@@ -20,7 +20,7 @@ async function choose(clientId) {
 
 function Recent({ one }) {
   const { act, isBusy, error } = useAct(() => choose(one.ClientID));
-  return html`<li><button type="button" disabled=${isBusy} onClick=${act}>${one.Name} <small>${names.numbered(one.ClientID)}</small>${one.State === BLOCKED && html` <span class="badge bad">${texts.tills.blocked}</span>`}</button>
+  return html`<li><${ActButton} type="button" isBusy=${isBusy} onClick=${act}>${one.Name} <small>${names.numbered(one.ClientID)}</small>${one.State === BLOCKED && html` <span class="badge bad">${texts.tills.blocked}</span>`}<//>
     ${error && html`<${Failure} error=${error} />`}</li>`;
 }
 
@@ -50,7 +50,7 @@ function Choice() {
     <form ref=${form} onSubmit=${act}>
       ${error && html`<${Failure} error=${error} />`}
       <${Field} id="merchant" name="merchant" type="search" autocomplete="off" spellcheck=${false} required label=${names.search} hint=${names.hint} />
-      <div class="actions"><button class="main" disabled=${isBusy}>${names.choose}</button></div>
+      <div class="actions"><${ActButton} class="main" isBusy=${isBusy}>${names.choose}<//></div>
     </form>
     ${found && html`<${Found} ...${found} />`}
   </section>`;
@@ -68,7 +68,7 @@ function Find() {
     <form ref=${form} onSubmit=${act} role="search">
       ${error && html`<${Failure} error=${error} />`}
       <${Field} id="payment" name="payment" type="search" autocomplete="off" spellcheck=${false} required label=${names.payment} hint=${names.paymentHint} />
-      <div class="actions"><button class="main" disabled=${isBusy}>${names.findButton}</button></div>
+      <div class="actions"><${ActButton} class="main" isBusy=${isBusy}>${names.findButton}<//></div>
     </form>
   </section>`;
 }

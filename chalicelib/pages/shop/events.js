@@ -1,6 +1,6 @@
 // The latest events of the merchant, with their deliveries to each webhook, and a way to send one again.
 import { formatSecond, formatTime } from "../kit/dates.js";
-import { useAct } from "../kit/dialogs.js";
+import { ActButton, useAct } from "../kit/dialogs.js";
 import { useIsLeft } from "../kit/left.js";
 import { formatCount } from "../kit/money.js";
 import { Failure, Loaded } from "../kit/parts.js";
@@ -43,7 +43,7 @@ export function Send({ label, row, send, onSent }) {
     setOutcome({ attempt });
     onSent();
   });
-  return html`<button type="button" aria-describedby=${row} disabled=${isBusy} onClick=${act}>${isBusy ? texts.events.sending : label}</button>
+  return html`<${ActButton} type="button" aria-describedby=${row} isBusy=${isBusy} onClick=${act}>${label}<//>
     ${error && html`<${Failure} error=${error} />`}
     <p class="sent" role="status">${outcome && html`<${Outcome} attempt=${outcome.attempt} />`}</p>`;
 }

@@ -1,5 +1,5 @@
 // The export of payments: a list as CSV, or the takings as a journal with the bookkeeper's names of accounts.
-import { Dialog, useAct } from "../kit/dialogs.js";
+import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { useIsLeft } from "../kit/left.js";
 import { Failure, Field, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
@@ -69,7 +69,7 @@ function ExportDialog({ query, onClose }) {
     ${isJournal && html`<p><small>${texts.export.days}</small></p><${Accounts} key=${format} format=${format} error=${error} />`}
     ${error && html`<${Refused} error=${error} />`}
     <div class="actions">
-      <button class="main" disabled=${isBusy}>${texts.export.button}</button>
+      <${ActButton} class="main" isBusy=${isBusy}>${texts.export.button}<//>
       <button type="button" onClick=${onClose}>${texts.cancel}</button>
     </div>
   </form><//>`;

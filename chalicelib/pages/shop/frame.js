@@ -1,6 +1,6 @@
 // The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
 import { callAs, expired, signOut } from "../kit/api.js";
-import { Languages, useTitle } from "../kit/parts.js";
+import { Languages, Skip, useTitle } from "../kit/parts.js";
 import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
@@ -61,10 +61,7 @@ export function Frame({ views }) {
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`
-    <a class="skip" href="#main" onClick=${(event) => {
-      event.preventDefault();
-      main.current.focus();
-    }}>${texts.skip}</a>
+    <${Skip} />
     <${Header} view=${name} views=${views} />
     <main id="main" ref=${main} tabindex="-1"><${View} key=${`${who}/${view}/${id}`} id=${id} query=${query} /></main>
     <footer><${Languages} /></footer>

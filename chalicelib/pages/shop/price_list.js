@@ -1,6 +1,6 @@
 // The price list: its items and taxes. Nothing is stored before it is saved.
 import { ErrorCode } from "../kit/error_codes.js";
-import { Act, useAct } from "../kit/dialogs.js";
+import { Act, ActButton, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { formatCount } from "../kit/money.js";
 import { Failure, Field, Loaded } from "../kit/parts.js";
@@ -86,7 +86,7 @@ function SaveBar({ count, act, isBusy, said, error, problems, draft, opened, ope
     ${error && !isShown && html`<${Failure} error=${refusal} />`}
     <p role="status">${count ? names.unsaved(formatCount(count)) : said || names.allSaved}</p>
     <div class="actions">
-      <button type="button" class="main" disabled=${isBusy || !count} onClick=${act}>${names.save}</button>
+      <${ActButton} type="button" class="main" isBusy=${isBusy} disabled=${!count} onClick=${act}>${names.save}<//>
       ${count > 0 && html`<button type="button" onClick=${discard}>${names.discard}</button>`}
     </div>
   </div>`;

@@ -1,6 +1,6 @@
 // The shop itself: what its receipts say of it, how its drawers are counted, and the kinds of payment of its tills.
 import { call } from "../kit/api.js";
-import { Act, useAct } from "../kit/dialogs.js";
+import { Act, ActButton, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { language } from "../kit/language.js";
@@ -75,7 +75,7 @@ function Form({ shown, onSaved }) {
       <small id="blind-hint">${names.blindHint}</small></fieldset>
     <${Checks} legend=${names.takes} names=${[...TAKEN, LINKED]} isOn=${(name) => Boolean(featuresOf(shown)[name])}><small>${names.takesHint}</small><//>
     <p class="said" role="status">${said}</p>
-    <div class="actions"><button class="main" disabled=${isBusy}>${texts.tills.save}</button></div>
+    <div class="actions"><${ActButton} class="main" isBusy=${isBusy}>${texts.tills.save}<//></div>
   </form>`;
 }
 

@@ -1,6 +1,6 @@
 // Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "../kit/api.js";
-import { Dialog, useAct } from "../kit/dialogs.js";
+import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { useIsLeft } from "../kit/left.js";
 import { Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
@@ -45,7 +45,7 @@ function SignInForm({ email = "", onSignedIn, children }) {
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required
       autocomplete="current-password" autofocus=${Boolean(email)} />
     <div class="actions">
-      <button class="main" disabled=${isBusy}>${texts.signIn.button}</button>
+      <${ActButton} class="main" isBusy=${isBusy}>${texts.signIn.button}<//>
       ${children}
     </div>
   </form>`;

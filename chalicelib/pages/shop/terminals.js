@@ -1,7 +1,7 @@
 // The terminals of a shop, and the form that changes one.
 import { ErrorCode } from "../kit/error_codes.js";
 import { call } from "../kit/api.js";
-import { Dialog, useAct } from "../kit/dialogs.js";
+import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { merchant } from "../kit/session.js";
@@ -51,7 +51,7 @@ function ChangeTerminal({ shown, onClose }) {
     )}</select><//>
     <fieldset><label class="check"><input type="checkbox" name="State" defaultChecked=${isActive(shown)} aria-describedby="terminal-state-hint" /> ${names.terminals.active}</label>
       <small id="terminal-state-hint">${names.terminals.activeHint}</small></fieldset>
-    <div class="actions"><button class="main" disabled=${isBusy}>${names.save}</button><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+    <div class="actions"><${ActButton} class="main" isBusy=${isBusy}>${names.save}<//><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
   </form><//>`;
 }
 

@@ -1,7 +1,7 @@
 // The devices of a till or person, and the dialogs: the end of all sessions, a new key, a new password, a block.
 import { Refusal, randomText, signOut } from "../kit/api.js";
 import { formatMoment } from "../kit/dates.js";
-import { Act, Dialog, useAct } from "../kit/dialogs.js";
+import { Act, ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { allTills, BLOCKED, isActive, isOneself, update } from "./till_list.js";
@@ -26,7 +26,7 @@ export function Key({ shown, onClose }) {
         : html`<p>${texts.tills.newKeyWords(shown.Name)} ${isOneself(shown) && texts.tills.signInAgain}</p>
         ${error && html`<${Failure} error=${error} />`}
         <div class="actions">
-          <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.tills.makeKey}</button>
+          <${ActButton} type="button" class="main" isBusy=${isBusy} onClick=${act}>${texts.tills.makeKey}<//>
           <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
         </div>`
     }
@@ -68,7 +68,7 @@ function Device({ shown, name, onSignOut }) {
       <p>${names.lastUsed(formatMoment(shown.LastUsed))}</p>
       ${error && html`<${Failure} error=${error} />`}
     </div>
-    <button type="button" aria-describedby=${id} disabled=${isBusy} onClick=${act}>${texts.signOut}</button></li>`;
+    <${ActButton} type="button" aria-describedby=${id} isBusy=${isBusy} onClick=${act}>${texts.signOut}<//></li>`;
 }
 
 // The devices that stay signed in, and the end of one of them.
@@ -108,7 +108,7 @@ export function SignOutEverywhere({ shown, onClose }) {
     ${key.offer}
     ${error && html`<${Failure} error=${error} />`}
     <div class="actions">
-      <button type="button" class="danger" disabled=${isBusy} onClick=${act}>${names.endSessions}</button>
+      <${ActButton} type="button" class="danger" isBusy=${isBusy} onClick=${act}>${names.endSessions}<//>
       <button type="button" onClick=${onClose}>${texts.cancel}</button>
     </div>
   <//>`;
@@ -133,7 +133,7 @@ export function NewPassword({ shown, onClose }) {
         hint=${texts.tills.problems.Password} autocomplete="new-password" required autofocus problem=${problem} />
       ${key.offer}
       <div class="actions">
-        <button class="main" disabled=${isBusy}>${texts.tills.setPassword}</button>
+        <${ActButton} class="main" isBusy=${isBusy}>${texts.tills.setPassword}<//>
         <button type="button" onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>

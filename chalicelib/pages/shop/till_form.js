@@ -1,6 +1,6 @@
 // The form of a till: a new one, which sells at once, and the change of one.
 import { ErrorCode } from "../kit/error_codes.js";
-import { Dialog, useAct } from "../kit/dialogs.js";
+import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { KINDS } from "../kit/kinds.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
@@ -234,7 +234,7 @@ function Form({ all, save, onClose }) {
     <${Checks} legend=${names.may} names=${Object.keys(RIGHTS)} isOn=${(name) => Rights.includes(RIGHTS[name])} isDisabled=${isOwn}>
       ${isOwn && html`<small>${names.ownRights}</small>`}<//>
     <div class="actions">
-      <button class="main" disabled=${isBusy}>${names.save}</button>
+      <${ActButton} class="main" isBusy=${isBusy}>${names.save}<//>
       <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
     </div>
   </form>`;

@@ -1,7 +1,7 @@
 // The dialogs of webhooks: a new one, a change, a new secret.
 import { Refusal } from "../kit/api.js";
 import { addDays, formatMoment } from "../kit/dates.js";
-import { Dialog, useAct } from "../kit/dialogs.js";
+import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { Failure, Field, Problem, problemOf } from "../kit/parts.js";
 import { ShownOnce } from "./secrets.js";
 import { texts } from "./texts.js";
@@ -53,7 +53,7 @@ function Form({ shown, error, isBusy, form, onSubmit, onClose }) {
       required autofocus autocomplete="off" spellcheck=${false} placeholder="https://shop.example/events" defaultValue=${shown?.Url} />
     <${Kinds} chosen=${shown?.Types ?? KINDS} problem=${kinds} />
     <div class="actions">
-      <button class="main" disabled=${isBusy}>${shown ? texts.webhooks.save : texts.webhooks.createButton}</button>
+      <${ActButton} class="main" isBusy=${isBusy}>${shown ? texts.webhooks.save : texts.webhooks.createButton}<//>
       <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
     </div>
   </form>`;
@@ -107,7 +107,7 @@ export function NewSecret({ shown, onClose }) {
         : html`<p>${texts.webhooks.newSecretWords}</p>
         ${error && html`<${Failure} error=${error} />`}
         <div class="actions">
-          <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.webhooks.makeSecret}</button>
+          <${ActButton} type="button" class="main" isBusy=${isBusy} onClick=${act}>${texts.webhooks.makeSecret}<//>
           <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
         </div>`
     }

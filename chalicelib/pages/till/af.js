@@ -78,7 +78,7 @@ export const af = {
   favourites: "Gunstelinge",
   all: "Alles",
   noGroup: "Ander",
-  noItem: "Geen item is gevind nie.",
+  noMatch: (typed) => `Niks pas by “${typed}” nie.`,
   unknown: (code) => `Geen item het die kode ${code} nie.`,
   added: (title) => `${title} is in die mandjie.`,
   mustWeigh: (title) => `${title} word geweeg. Niks is bygevoeg nie: kies dit by die items.`,
@@ -105,6 +105,12 @@ export const af = {
   bar: (count, sum) => `${count} · ${sum} · Betaal`,
   payAnotherWay: "Betaal anders",
   customer: "Kliënt se naam",
+  noCustomer: "Tik die kliënt se naam: dit sê wie dit skuld.",
+  otherTerminal: {
+    type: (amount) => `Tik ${amount} op die ander terminaal en wag vir sy antwoord.`,
+    ask: "Het dit die kaart goedgekeur? Neem net dan die betaling.",
+    declined: "Afgekeur",
+  },
   sign: "Teken",
   signature: "Handtekening",
   clear: "Maak leeg",
@@ -143,6 +149,10 @@ export const af = {
   take: "Neem betaling",
   taking: "Een oomblik…",
   newSale: "Nuwe verkoop",
+  correct: "Maak reg",
+  corrects: (amount) => `${amount} word teruggegee, en dieselfde mandjie is weer hier.`,
+  correction: "Regstelling",
+  settings: { title: "Instellings", sounds: "Klanke", prints: "Druk die kwitansie na elke verkoop" },
   number: (number) => `Nommer ${number}`,
   results: {
     paid: "Betaal",
@@ -157,11 +167,17 @@ export const af = {
     unknown: "Moenie die geld weer neem nie. Die kassa vra die diens totdat dit bekend is.",
     declined: "Niks is geneem nie.",
     refused: "Niks is geneem nie.",
+    outerCard:
+      "Hierdie verkoop is nie gestoor nie. As die ander terminaal die geld geneem het, gee dit daar terug, of probeer weer hier.",
+    ended:
+      "Jou sessie het geëindig. Die verkoop is op hierdie toestel gestoor en word gestuur wanneer jy weer aangemeld het.",
     parked: "Die diens het 'n verkoop geweier wat hier betaal is. Wys dit vir 'n administrateur van die winkel.",
   },
   refusals: {
     storage: "Hierdie toestel kan nie die verkoop stoor nie. Kyk of daar nog plek is.",
-    limit: (limit) => `Meer as ${limit} sou op hierdie toestel wag. Wag vir 'n verbinding en verkoop dan verder.`,
+    declined: "Die ander terminaal het die kaart afgekeur.",
+    limit: (limit, left) =>
+      `Hoogstens ${limit} mag op hierdie toestel wag, en ${left} daarvan is oor. Wag vir 'n verbinding. 'n Kassa op die tuisskerm het nie so 'n grens nie.`,
     connection: "Daar is geen verbinding nie, en hierdie soort verkoop kort een.",
     [ErrorCode.AGENT_BLOCKED]: "Jou aanmelding is geblokkeer. Vra 'n administrateur van die winkel.",
     [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",

@@ -14,14 +14,14 @@ import { tenders } from "./till.js";
 function Line({ line, place, price, currency, digits, onTap }) {
   const money = (minor) => html`<${Money} amount=${decimal(minor, digits)} currency=${currency} />`;
   const button = (name, sign, act) =>
-    html`<button type="button" aria-label=${name} title=${name} onClick=${act}>${sign}</button>`;
+    html`<button type="button" aria-label=${name} title=${`${name}, ${line.title}`} onClick=${act}>${sign}</button>`;
   const tapped = ({ target }) => target.closest("button") ?? onTap();
   return html`<li data-testid="line" data-code=${line.code} data-quantity=${line.quantity} onClick=${tapped}>
     <p class="line"><span class="name">${line.title}</span> ${money(fullOf(line))}</p>
     ${line.off && html`<p class="line dim"><span class="name">${nameOf(line.off)}</span> ${money(-offOf(line))}</p>`}
     ${line.note && html`<p class="remark dim">${line.note}</p>`}
     ${price !== undefined && price !== line.price && html`<p class="warn">${texts.newPrice(format(decimal(price, digits), currency))}</p>`}
-    <p class="line"><button type="button" class="quiet name" onClick=${onTap}>${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</button>
+    <p class="line"><button type="button" class="quiet name" title=${line.title} onClick=${onTap}>${texts.times(`${line.quantity}${line.unit ? ` ${line.unit}` : ""}`, format(decimal(line.price, digits), currency))}</button>
       ${button(texts.oneLess, "−", () => more(place, "-1"))}${button(texts.oneMore, "+", () => more(place, "1"))}
       ${button(texts.remove, "✕", () => remove(place))}</p>
   </li>`;

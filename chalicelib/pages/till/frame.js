@@ -1,23 +1,23 @@
 // The frame around the views: the agent, the connection, the waiting sales, and the sign-in.
-import { Failure, Field, Languages, useTitle } from "../kit/parts.js";
-import { Act, Dialog, useAct } from "../kit/dialogs.js";
+import { Failure, Field, Languages, Skip, useTitle } from "../kit/parts.js";
+import { Act, ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { expired } from "../kit/api.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { currencyOf } from "./account.js";
 import { isEmpty } from "./basket.js";
-import { Means, decimal, roomOf } from "./rules.js";
+import { Means, roomOf } from "./rules.js";
 import { amountOf } from "./receipt.js";
 import { MyDay } from "./my_day.js";
 import { Sales, exportSales } from "./sales.js";
-import { limitOf } from "./result.js";
+import { leftOf, limitOf } from "./result.js";
 import { sale } from "./sale.js";
 import { Sell } from "./sell.js";
+import { isSet, setTo, sound } from "./settings.js";
 import { texts } from "./texts.js";
-import { clear, forgetLost, install, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
+import { clear, forgetLost, install, isEnded, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
-const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
 const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
   if (isBroken) return texts.notices.broken;
   if (isAnother) return texts.signIn.another(email);
@@ -48,7 +48,7 @@ function SignInForm({ email = "", onDone, children }) {
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
       defaultValue=${email} autocapitalize="none" spellcheck=${false} />
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required autocomplete="current-password" autofocus=${Boolean(email)} />
-    <div class="actions"><button class="main" disabled=${isBusy}>${texts.signIn.button}</button>${children}</div>
+    <div class="actions"><${ActButton} class="main" isBusy=${isBusy}>${texts.signIn.button}<//>${children}</div>
   </form>`;
 }
 
@@ -77,7 +77,7 @@ function LeftSales({ left, onClose }) {
     <div class="actions"><button type="button" class="main" onClick=${save}>${texts.list.export}</button>
       ${!isSure && html`<button type="button" disabled=${!isExported} onClick=${() => setSure(true)}>${texts.left.delete(left.length)}</button>`}
       <button type="button" onClick=${onClose}>${texts.cancel}</button></div>
-    ${isSure && html`<div class="note bad" role="alert"><p>${texts.left.sure}</p><button type="button" disabled=${isBusy} onClick=${act}>${texts.left.confirm}</button></div>`}
+    ${isSure && html`<div class="note bad" role="alert"><p>${texts.left.sure}</p><${ActButton} type="button" isBusy=${isBusy} onClick=${act}>${texts.left.confirm}<//></div>`}
   </section>`;
 }
 
@@ -150,20 +150,40 @@ function SignOut({ state }) {
 
 const KNOWN = "payments.till.mayLose"; // that the browser may delete sales was read on this device
 
+// The settings of this device. Sounds are on unless somebody switches them off.
+function Settings({ onClose }) {
+  const box = (
+    name,
+    isOn,
+    words,
+    act,
+  ) => html`<label class="check"><input type="checkbox" name=${name} defaultChecked=${isOn}
+    onChange=${({ target }) => act(target.checked)} /> ${words}</label>`;
+  return html`<${Dialog} title=${texts.settings.title} onClose=${onClose}>
+    ${box("sounds", !isSet("silent"), texts.settings.sounds, (isOn) => {
+      setTo("silent", !isOn);
+      sound("paid");
+    })}
+    ${box("prints", isSet("prints"), texts.settings.prints, (isOn) => setTo("prints", isOn))}
+    <div class="actions"><button type="button" class="main" onClick=${onClose}>${texts.done}</button></div>
+  <//>`;
+}
+
 function Footer({ state }) {
   const [isKnown, setKnown] = useState(Boolean(localStorage.getItem(KNOWN)));
+  const [isAsked, ask] = useState(false);
   const sold = currencyOf(state);
   const room = roomOf(state.queued, sold);
   const isLimited = !state.isPersistent && state.features?.Offline && sold.currency && room < Infinity;
   const left = state.waiting + state.parked;
-  const mayInstall = !state.isInstalled && left === 0;
+  const mayInstall = !state.isInstalled && (left === 0 || state.installer); // this browser's own offer keeps the storage
   const known = () => {
     localStorage.setItem(KNOWN, "1");
     setKnown(true);
   };
   return html`<footer>
-    ${!state.isInstalled && left > 0 && html`<p class="hint">${texts.notices.sendFirst(left)}</p>`}
-    ${isLimited && left > 0 && html`<p class="hint">${texts.notices.room(format(decimal(Math.max(room, 0), sold.digits), sold.currency))}</p>`}
+    ${!state.isInstalled && !mayInstall && html`<p class="hint">${texts.notices.sendFirst(left)}</p>`}
+    ${isLimited && (left > 0 || !state.isOnline) && html`<p class="hint">${texts.notices.room(leftOf(sold))}</p>`}
     ${
       isLimited &&
       !isKnown &&
@@ -171,7 +191,9 @@ function Footer({ state }) {
       <button type="button" class="quiet" onClick=${known}>${texts.understood}</button></p>`
     }
     ${mayInstall && state.installer && html`<p class="hint"><button type="button" onClick=${install}>${texts.install}</button></p>`}
+    <button type="button" class="quiet" onClick=${() => ask(true)}>${texts.settings.title}</button>
     <${Languages} />
+    ${isAsked && html`<${Settings} onClose=${() => ask(false)} />`}
   </footer>`;
 }
 
@@ -215,6 +237,7 @@ export function Frame() {
   const { token, agent } = state.session;
   const isAsked = isEnded(state) && dismissed !== token;
   return html`
+    <${Skip} />
     <${Header} view=${view} state=${state} />
     <main id="main" class="till" ref=${main} tabindex="-1">
       <${Notices} state=${state} onSignIn=${isAsked ? null : () => dismiss(null)} />

@@ -9,6 +9,7 @@ import { byGroup, favouritesOf, matching, scanned, sellable } from "./basket.js"
 import { minorOf } from "./rules.js";
 import { say } from "./said.js";
 import { add, mayChange, pressTimes, sale } from "./sale.js";
+import { sound } from "./settings.js";
 import { texts } from "./texts.js";
 import { sales, till } from "./till.js";
 
@@ -54,8 +55,10 @@ function put(item) {
 export function scan(text) {
   const item = scanned(itemsOf(till()), text);
   const isFree = document.querySelector(".counter") && !document.querySelector("dialog");
-  if (!item) say(texts.unknown(text.replace(/\p{Cc}/gu, " ")));
-  else if (isFree && (isAsked(item) || !document.querySelector(".payment"))) choose(item);
+  if (!item) {
+    say(texts.unknown(text.replace(/\p{Cc}/gu, " ")), "bad");
+    sound("refused");
+  } else if (isFree && (isAsked(item) || !document.querySelector(".payment"))) choose(item);
   else if (isAsked(item)) say(item.Unit ? texts.mustWeigh(item.Title) : texts.mustPrice(item.Title));
   else if (put(item)) say(texts.added(item.Title));
 }
@@ -160,6 +163,6 @@ export function Items({ items, sale: shown, currency }) {
         html`<div key=${name} role="group" aria-label=${name || texts.items}>
       ${(name || first.length > 0) && html`<h2>${name || texts.noGroup}</h2>`}<div class="grid">${held.map((item) => html`<${Item} key=${item.Code} item=${item} sold=${soldOf(item)} currency=${currency} hue=${hues.get(item.Group)} />`)}</div></div>`,
     )}
-    ${!found.length && html`<p class="empty" role="status">${texts.noItem}</p>`}
+    ${!found.length && typed.trim() && html`<p class="empty" role="status">${texts.noMatch(typed.trim())}</p>`}
   </section>`;
 }

@@ -6,8 +6,9 @@ import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 import { dueOf } from "./basket.js";
-import { addressOf, decimal, descriptionOf, minorOf } from "./rules.js";
-import { change, take } from "./sale.js";
+import { reasonOf } from "./result.js";
+import { addressOf, decimal, descriptionOf, minorOf, roomOf } from "./rules.js";
+import { change, decline, take } from "./sale.js";
 import { Signature } from "./signature.js";
 import { texts } from "./texts.js";
 import { ask } from "./till.js";
@@ -56,12 +57,20 @@ const draftOf = (sale, tender, minor) => ({
   ...(tender === "linkedCard" && { linkedCard: sale.card }),
 });
 
+// What to do at the other terminal. Its answer is the button that follows: before it, nothing is stored or sent.
+function OtherTerminal({ state, amount, minor, currency, digits }) {
+  const isFull = !state.isOnline && !state.isPersistent && minor > roomOf(state.queued, { currency, digits });
+  if (isFull)
+    return html`<p class="note bad" id="other-terminal" role="alert">${reasonOf({ why: "limit" }, { currency, digits })}</p>`;
+  return html`<p class="note" id="other-terminal">${texts.otherTerminal.type(format(amount, currency))} <b>${texts.otherTerminal.ask}</b></p>`;
+}
+
 export function Payment({ state, sale, tender, currency, digits }) {
   const [problems, setProblems] = useState({});
   const button = useRef(null);
   const isCash = tender === "cash";
   useLayoutEffect(() => {
-    if (!isCash) button.current.focus();
+    if (!isCash) (document.getElementById("customer") ?? button.current).focus();
   }, []);
   const due = dueOf(sale, { tender, currency, country: state.country });
   const amount = decimal(due, digits);
@@ -69,6 +78,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
   const isEnough = received !== null && !isNegative(difference(received, amount));
   const receipt = addressOf(sale.receiptTo, state.country);
 
+  const draft = () => ({ ...draftOf(sale, tender, due), digits, currency, country: state.country });
   const pay = (receivedMinor) => {
     const wrong = {
       received:
@@ -78,15 +88,14 @@ export function Payment({ state, sale, tender, currency, digits }) {
           ? wrongNumber(sale.received, texts.noAmount, currency, digits)
           : !isEnough && texts.tooLittle(format(amount, currency))),
       receipt: receipt === undefined && texts.noAddress,
+      customer: tender === "onAccount" && !sale.customer.trim() && texts.noCustomer,
       card: tender === "linkedCard" && !sale.card && texts.chooseCard,
     };
     setProblems(wrong);
+    if (wrong.customer) document.getElementById("customer").focus();
     if (Object.values(wrong).some(Boolean)) return;
     take({
-      ...draftOf(sale, tender, due),
-      digits,
-      currency,
-      country: state.country,
+      ...draft(),
       ...(receipt && { receipt }),
       ...(isCash && { receivedMinor: receivedMinor ?? minorOf(received, digits) }),
     });
@@ -103,10 +112,12 @@ export function Payment({ state, sale, tender, currency, digits }) {
     ${tender === "linkedCard" && html`<${Cards} state=${state} sale=${sale} problem=${problems.card || undefined} />`}
     ${
       tender === "onAccount" &&
-      html`<${Field} id="customer" label=${texts.customer} autocomplete="off" maxlength="128" value=${sale.customer} onInput=${(event) => change({ customer: event.target.value })} />
+      html`<${Field} id="customer" label=${texts.customer} autocomplete="off" maxlength="128" value=${sale.customer} problem=${problems.customer || undefined} onInput=${(event) => change({ customer: event.target.value })} />
       <${Signature} picture=${sale.signature} onDrawn=${(signature) => change({ signature })} />`
     }
-    <button ref=${button} class="main take">${texts.take}</button>
+    ${tender === "outerCard" && html`<${OtherTerminal} state=${state} amount=${amount} minor=${due} currency=${currency} digits=${digits} />`}
+    <button ref=${button} class="main take" aria-describedby=${tender === "outerCard" ? "other-terminal" : undefined}>${texts.take}</button>
+    ${tender === "outerCard" && html`<button type="button" class="take" onClick=${() => decline(draft())}>${texts.otherTerminal.declined}</button>`}
     <${Field} id="receipt" label=${texts.receiptTo} hint=${texts.receiptHint} autocomplete="off" autocapitalize="none" spellcheck=${false}
       value=${sale.receiptTo} problem=${problems.receipt || undefined} onInput=${(event) => change({ receiptTo: event.target.value })} />
   </form>`;

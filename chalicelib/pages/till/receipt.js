@@ -1,12 +1,14 @@
 // The receipt of a sale, to print at 80 mm, to share or to send: the service's once it has the sale, else the till's own.
 import { call } from "../kit/api.js";
 import { formatMoment, inZone } from "../kit/dates.js";
+import { ActButton } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { difference, format, isZero } from "../kit/money.js";
 import { Loaded } from "../kit/parts.js";
 import { SendReceipt } from "../kit/send_receipt.js";
-import { html, useState } from "../kit/view.js";
+import { html, useLayoutEffect, useState } from "../kit/view.js";
 import { State, decimal, shownState } from "./rules.js";
+import { isSet } from "./settings.js";
 import { language } from "../kit/language.js";
 import { texts } from "./texts.js";
 import { till, useTill } from "./till.js";
@@ -71,7 +73,7 @@ function ownText(sale) {
 }
 
 async function textOf(id, sale, isSent) {
-  if (!isSent) return ownText(sale);
+  if (!isSent || (sale && !till().isOnline)) return ownText(sale);
   try {
     const { Receipt: receipt } = await call(`payment/receipt/${id}?Lang=${language}`);
     return receipt?.Text ?? texts.list.noReceipt;
@@ -81,28 +83,78 @@ async function textOf(id, sale, isSent) {
   }
 }
 
+const isSent = (sale) => !sale || sale.state === State.PAID;
+
+// The text of a receipt, with what can be done with it below.
+function Paper({ id, sale, children }) {
+  const state = useLoaded(() => textOf(id, sale, isSent(sale)), `${id} ${isSent(sale)}`);
+  const share = () => navigator.share({ text: state.data }).catch(() => {}); // the person closed the dialog of the system
+  const button = navigator.share && html`<button type="button" onClick=${share}>${texts.list.share}</button>`;
+  return html`<${Loaded} state=${state}>${(text) => html`
+    <pre class="receipt sheet" tabindex="0">${text}</pre>${children(button)}`}<//>`;
+}
+
+const Print = ({ isBusy, onClick = () => print() }) =>
+  html`<${ActButton} type="button" isBusy=${isBusy} onClick=${onClick}>${texts.list.print}<//>`;
+
+// The button `Send receipt`, or why the receipt cannot be sent now.
+const Send = ({ id, sale, isOnline }) => html`
+  ${isSent(sale) && html`<div class="sending" hidden=${!isOnline}><${SendReceipt} id=${id} /></div>`}
+  ${(!isSent(sale) || !isOnline) && html`<p class="dim">${isSent(sale) ? texts.list.sendOffline : texts.list.sendLater}</p>`}`;
+
 function Opened({ id, sale }) {
   const { isOnline } = useTill();
-  const isSent = !sale || sale.state === State.PAID;
-  const state = useLoaded(() => textOf(id, sale, isSent), `${id} ${isSent}`);
-  const share = () => navigator.share({ text: state.data }).catch(() => {}); // the person closed the dialog of the system
-  return html`<div class="paper"><${Loaded} state=${state}>${(text) => html`
-    <pre class="receipt sheet" tabindex="0">${text}</pre>
-    <div class="actions">
-      <button type="button" onClick=${() => print()}>${texts.list.print}</button>
-      ${navigator.share && html`<button type="button" onClick=${share}>${texts.list.share}</button>`}
-    </div>`}<//>
-    ${isSent && html`<div hidden=${!isOnline}><${SendReceipt} id=${id} /></div>`}
-    ${(!isSent || !isOnline) && html`<p class="dim">${isSent ? texts.list.sendOffline : texts.list.sendLater}</p>`}
+  return html`<div class="paper">
+    <${Paper} id=${id} sale=${sale}>${(share) => html`<div class="actions"><${Print} />${share}</div>`}<//>
+    <${Send} id=${id} sale=${sale} isOnline=${isOnline} />
   </div>`;
 }
+
+// Prints when the receipt is there.
+function Printer({ onPrinted }) {
+  useLayoutEffect(() => {
+    print();
+    onPrinted();
+  }, []);
+  return null;
+}
+
+// What can be done with the receipt of the sale that has just ended: print, send, show. A device that is set so prints each one by
+// itself, once. `children` are other buttons.
+export function Receipt({ sale, result, children }) {
+  const { isOnline } = useTill();
+  const [isOpen, open] = useState(false);
+  const [isPrinting, setPrinting] = useState(false);
+  const printIt = () => {
+    open(true);
+    setPrinting(true);
+  };
+  useLayoutEffect(() => {
+    if (result.isNew && isSet("prints")) printIt();
+    result.isNew = false; // the view may come back
+  }, []);
+  return html`<div class="actions hub">
+      <${Print} isBusy=${isPrinting} onClick=${printIt} />
+      <${Send} id=${sale.id} sale=${sale} isOnline=${isOnline} />
+      ${children}
+      <button type="button" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>${texts.list.receipt}</button>
+    </div>
+    ${
+      isOpen &&
+      html`<div class="paper"><${Paper} id=${sale.id} sale=${sale}>${(share) => html`
+        ${share && html`<div class="actions">${share}</div>`}${isPrinting && html`<${Printer} onPrinted=${() => setPrinting(false)} />`}`}<//></div>`
+    }`;
+}
+
+// Money moved, as far as is known.
+export const hasReceipt = (sale) => ![State.UNKNOWN, State.DECLINED].includes(shownState(sale));
 
 let shut = () => {}; // closes the open receipt: one is open at a time, and is printed
 
 // The button that opens a receipt: of a sale of this device, or by its ID one that the service has.
 export function ReceiptOf({ row, sale, id = sale.id, name = texts.list.receipt }) {
   const [isOpen, open] = useState(false);
-  if (sale && [State.UNKNOWN, State.DECLINED].includes(shownState(sale))) return null; // no money moved, as far as is known
+  if (sale && !hasReceipt(sale)) return null;
   const press = () => {
     if (!isOpen) {
       shut();

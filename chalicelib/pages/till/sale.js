@@ -5,8 +5,9 @@ import { useLayoutEffect, useState } from "../kit/view.js";
 import { serviceNow } from "./clock.js";
 import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore } from "./basket.js";
 import { Refused } from "./queue.js";
-import { MAX_FIGURES, State, requestOf } from "./rules.js";
+import { MAX_FIGURES, State, requestOf, shownState } from "./rules.js";
 import { language } from "../kit/language.js";
+import { sound } from "./settings.js";
 import { texts } from "./texts.js";
 import {
   ask,
@@ -43,12 +44,15 @@ const NEW = {
 let made = NEW;
 let show = () => {}; // shows it, while its view is there
 let isBusy = false;
+const holds = new Set(); // while there is one, the result stays and no other sale begins
 
 export const sale = () => made;
 
 listeners.add(({ session }) => {
   const agent = session?.agent ?? null;
-  if (made.agent !== agent) made = { ...NEW, agent }; // nothing of the agent before
+  if (made.agent === agent) return;
+  made = { ...NEW, agent }; // nothing of the agent before
+  holds.clear();
 });
 
 function set(changes) {
@@ -58,7 +62,14 @@ function set(changes) {
   if (!isBusy) keepBasket(kept);
 }
 
-export const mayChange = () => !isBusy && mayAct();
+export const mayChange = () => !isBusy && !holds.size && mayAct();
+
+// Let the result stay. Return how to let it go.
+export function hold() {
+  const own = {};
+  holds.add(own);
+  return () => holds.delete(own);
+}
 
 // Change the basket or the payment. After a result the next sale begins. Return whether it was done.
 export function change(changes) {
@@ -168,11 +179,20 @@ export async function take(paid) {
   isBusy = true;
   set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
-  const result = { ...(await taken(draft)), basket, shownAt: performance.now() };
+  const result = { ...(await taken(draft)), basket, isNew: true, shownAt: performance.now() };
   isBusy = false;
+  sound(!tookNothing(result.sale) && shownState(result.sale) !== State.UNKNOWN ? "paid" : "refused");
   if (result.refused) set({ result });
   else set({ ...NEW, agent: made.agent, id: result.id, result });
   readNews(true);
+}
+
+// The other terminal has declined the card: nothing is stored or sent, and the basket can be paid another way.
+export function decline(draft) {
+  if (!mayAct() || made.result) return;
+  sound("refused");
+  set({ result: { draft, refused: new Refused("declined"), basket: basketOf(made), shownAt: performance.now() } });
+  location.replace(address("sell"));
 }
 
 // Take the payment. Return {id, sale}, or {refused, draft} when no money may be taken.
@@ -193,6 +213,24 @@ function unpaid() {
 }
 
 export const payAnotherWay = () => unpaid() && change(unpaid());
+
+// Give the sale of the result back by `giveBack`, which throws if it was not given back. Then its basket is there again. Nothing else
+// is begun meanwhile. After a reload before the basket is stored, the result is told again, and `giveBack` gives nothing twice.
+export async function correct(giveBack) {
+  const { id } = made.result;
+  const letGo = hold();
+  try {
+    const words = await giveBack();
+    if (made.result?.id !== id || !mayAct()) return null; // somebody else has signed in
+    const basket = unpaid();
+    made = { ...NEW, agent: made.agent };
+    set(basket);
+    changeSale(id, { isReturned: true });
+    return words;
+  } finally {
+    letGo();
+  }
+}
 
 // Send the signature of a payment that owes it: the same request again, with the picture.
 export async function sign(sold, picture) {

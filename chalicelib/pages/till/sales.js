@@ -16,7 +16,7 @@ import { reasonOf } from "./result.js";
 import { isWaiting } from "./store.js";
 import { texts } from "./texts.js";
 import { serviceNow } from "./clock.js";
-import { ask, change, leftSales, queue, saleOf, sales } from "./till.js";
+import { ask, change, isEnded, leftSales, queue, saleOf, sales } from "./till.js";
 
 const PAGE = 100; // of the service's list
 const SEARCHED_DAYS = 31;
@@ -112,12 +112,12 @@ function Returns({ payment }) {
   );
   return html`<ul class="returns">${(data ?? []).map(
     (one) => html`<li key=${one.ID} class="line">
-    <span>${texts.return.done(format(one.Amount, payment.CurrencyID))}</span><${ReceiptOf} id=${one.ID} name=${texts.list.returnReceipt} /></li>`,
+    <span id=${`return-${one.ID}`}>${texts.return.done(format(one.Amount, payment.CurrencyID))}</span><${ReceiptOf} row=${`return-${one.ID}`} id=${one.ID} name=${texts.list.returnReceipt} /></li>`,
   )}
     ${data?.length !== count && html`<li>${texts.return.done(format(amount, payment.CurrencyID))}</li>`}</ul>`;
 }
 
-function Row({ row, country, givesBack, onChanged }) {
+function Row({ row, country, givesBack, hasEnded, onChanged }) {
   const { id, state, sale, payment, isReturn } = row;
   const name = `sale-${id}`;
   const returned = async () => {
@@ -133,6 +133,7 @@ function Row({ row, country, givesBack, onChanged }) {
     ${isReturn && html`<p class="dim">${texts.list.ofNumber(payment.ReverseInvoice)}</p>`}
     ${row.description && html`<p>${row.description}</p>`}
     ${row.reason && html`<p class="note bad">${isReturn ? texts.return.declined(row.reason) : `${row.reason} ${texts.explained[state]}`}</p>`}
+    ${hasEnded && sale && isWaiting(sale) && html`<p class="note warn">${texts.explained.ended}</p>`}
     ${sale?.hasNoReceipt && html`<p class="note warn">${texts.noReceiptSent}</p>`}
     <div class="actions">
       ${
@@ -223,7 +224,7 @@ function useKept(isWanted, { revision }, wanted) {
   return { kept, hasMore: kept?.length === count, more: () => setCount(count + PAGE) };
 }
 
-function Search({ query }) {
+function Search({ query, onTyping }) {
   const { search: asked = "" } = query;
   const [typed, type] = useState(asked);
   const sent = useRef(asked);
@@ -235,10 +236,11 @@ function Search({ query }) {
     if (asked !== sent.current) type((sent.current = asked));
   }, [asked]); // somebody went back
   useLayoutEffect(() => {
+    onTyping(typed.trim() !== asked);
     if (typed.trim() === asked) return undefined;
     const timer = setTimeout(find, TYPING_MS);
     return () => clearTimeout(timer);
-  }, [typed]);
+  }, [typed, asked]);
   return html`<form role="search" onSubmit=${(event) => {
     event.preventDefault();
     find();
@@ -249,6 +251,7 @@ function Search({ query }) {
 
 export function Sales({ state, query }) {
   const [limit, setLimit] = useState(PAGE);
+  const [isTyping, setTyping] = useState(false); // another search: the rows of the one before are gone
   const today = todayOf(state);
   const wanted = { day: shownDay(query, today), search: sought(query.search ?? "", currencyOf(state).currency) };
   const queued = useQueued(state);
@@ -262,25 +265,27 @@ export function Sales({ state, query }) {
   const ids = new Set(onTop.map((sale) => sale.id));
   const others = isAlone ? (kept ?? []).map(ofDevice) : (listed.payments ?? []).map(ofService);
   const known = new Set([...others, ...onTop].map(({ id }) => id));
-  const rows = [
-    ...onTop.map(ofDevice),
-    ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID))),
-  ];
-  const isLoading = isAlone ? !kept : listed.isLoading;
+  const rows = isTyping
+    ? []
+    : [
+        ...onTop.map(ofDevice),
+        ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID))),
+      ];
+  const isLoading = isTyping || (isAlone ? !kept : listed.isLoading);
   const next = isAlone ? hasMore && more : listed.hasMore && (() => listed.load(listed.page + 1));
   const showMore = () => {
     setLimit(limit + PAGE);
     if (next && rows.length < limit + PAGE) next();
   };
   return html`<section class="sales"><h1>${texts.sales}</h1>
-    <div class="asked"><${DayField} view="sales" query=${query} day=${wanted.day} today=${today} /><${Search} query=${query} /></div>
+    <div class="asked"><${DayField} view="sales" query=${query} day=${wanted.day} today=${today} /><${Search} query=${query} onTyping=${setTyping} /></div>
     ${
       isAlone &&
       html`<div class="note warn" role="status"><p>${texts.list.alone}</p>
       ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`
     }
     ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
-    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} country=${state.country} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} />`)}</ul>
+    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} country=${state.country} hasEnded=${isEnded(state)} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} />`)}</ul>
     ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
     ${(next || rows.length > limit) && html`<button type="button" onClick=${showMore}>${texts.list.more}</button>`}
   </section>`;

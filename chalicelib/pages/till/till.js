@@ -263,6 +263,9 @@ export function typedTaxes() {
   return typedTax && merchant === state.session?.me.ClientID ? [typedTax] : [];
 }
 
+// The session ended, so what waits is sent only after the next sign-in.
+export const isEnded = ({ problem }) => problem?.means === Means.SIGN_IN;
+
 export const tenders = () => allowed(state.features ?? {}, state.options);
 
 let changing = null; // a sign-in or a sign-out that is being stored
