@@ -105,7 +105,7 @@ export const af = {
   bar: (count, sum) => `${count} · ${sum} · Betaal`,
   payAnotherWay: "Betaal anders",
   customer: "Kliënt se naam",
-  noCustomer: "Tik die kliënt se naam: dit sê wie dit skuld.",
+  customerHint: "Dit sê in Transaksies wie dit skuld.",
   otherTerminal: {
     type: (amount) => `Tik ${amount} op die ander terminaal en wag vir sy antwoord.`,
     ask: "Het dit die kaart goedgekeur? Neem net dan die betaling.",

@@ -102,7 +102,7 @@ export const en = {
   bar: (count, sum) => `${count} · ${sum} · Pay`,
   payAnotherWay: "Pay another way",
   customer: "Customer's name",
-  noCustomer: "Type the customer's name: it says who owes this.",
+  customerHint: "It says in Sales who owes this.",
   otherTerminal: {
     type: (amount) => `Type ${amount} on the other terminal, and wait for its answer.`,
     ask: "Has it approved the card? Only then take the payment.",

@@ -88,11 +88,9 @@ export function Payment({ state, sale, tender, currency, digits }) {
           ? wrongNumber(sale.received, texts.noAmount, currency, digits)
           : !isEnough && texts.tooLittle(format(amount, currency))),
       receipt: receipt === undefined && texts.noAddress,
-      customer: tender === "onAccount" && !sale.customer.trim() && texts.noCustomer,
       card: tender === "linkedCard" && !sale.card && texts.chooseCard,
     };
     setProblems(wrong);
-    if (wrong.customer) document.getElementById("customer").focus();
     if (Object.values(wrong).some(Boolean)) return;
     take({
       ...draft(),
@@ -112,7 +110,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
     ${tender === "linkedCard" && html`<${Cards} state=${state} sale=${sale} problem=${problems.card || undefined} />`}
     ${
       tender === "onAccount" &&
-      html`<${Field} id="customer" label=${texts.customer} autocomplete="off" maxlength="128" value=${sale.customer} problem=${problems.customer || undefined} onInput=${(event) => change({ customer: event.target.value })} />
+      html`<${Field} id="customer" label=${texts.customer} hint=${texts.customerHint} autocomplete="off" maxlength="128" value=${sale.customer} onInput=${(event) => change({ customer: event.target.value })} />
       <${Signature} picture=${sale.signature} onDrawn=${(signature) => change({ signature })} />`
     }
     ${tender === "outerCard" && html`<${OtherTerminal} state=${state} amount=${amount} minor=${due} currency=${currency} digits=${digits} />`}
