@@ -87,6 +87,8 @@ def _allow(caller: Caller) -> AuthResponse:
     }
     if caller.session is not None:
         context["session"] = caller.session
+    if caller.by is not None:
+        context["by"] = caller.by
     return AuthResponse(routes=["*"], principal_id=str(caller.agent_id), context=context)
 
 

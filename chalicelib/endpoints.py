@@ -38,6 +38,9 @@ PRICE_LIST = MEGABYTE // 4
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/user/login/session", accounts.session, public=True),
     Endpoint("POST", "/api/v1/user/logout/session", accounts.end_session),
+    Endpoint("POST", "/api/v1/user/totp", accounts.totp),
+    Endpoint("POST", "/api/v1/user/password/forgot", accounts.forget_password, public=True),
+    Endpoint("POST", "/api/v1/user/password/reset", accounts.reset_password, public=True),
     Endpoint("GET", "/api/v1/user/me", accounts.me),
     Endpoint("GET", "/api/v1/payment/AuthAccount", accounts.configuration),
     Endpoint("POST", "/api/v1/merchant/create", management.create_merchant, max_bytes=WITH_PICTURE),

@@ -21,6 +21,7 @@ class ErrorCode(Enum):
     TOKEN_INVALID = (106, 401, "The token is invalid.")
     SCHEME_DISABLED = (107, 401, "This authorization scheme is not enabled.")
     MERCHANT_BLOCKED = (108, 401, "The merchant is blocked.")
+    SECOND_FACTOR = (109, 401, "A second factor is needed, or the code is wrong or was used.")
     ROLE_MAY_NOT = (151, 403, "The account may not do this.")
     NOT_THE_CALLER = (152, 403, "CurrentAccountID is not the account of the credential.")
 

@@ -358,7 +358,8 @@ def _caller(request: Request) -> Caller:
     ends = context.get("ends")
     ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
     agent_id, client_id, version = (int(context[name]) for name in ("agent", "client", "version"))
-    return Caller(agent_id, client_id, version, terminal_id, ends_at, context.get("session"), verify_again)
+    session, by = context.get("session"), context.get("by")
+    return Caller(agent_id, client_id, version, terminal_id, ends_at, session, by, verify_again)
 
 
 def _body_of(request: Request, limit: int) -> bytes:

@@ -78,7 +78,9 @@ def test_a_caller_is_let_in_everywhere_and_named_with_the_credential_version() -
         "version": "3",
         "terminal": "5",
         "ends": "",
+        "by": "password",
     }
+    assert _authorize(account.basic_with_key)["context"]["by"] == "key"
     assert _effects(answer) == {("Allow", "arn:aws:execute-api:eu-west-1:123456789012:api/stage/*/*")}
 
 

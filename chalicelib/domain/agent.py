@@ -9,6 +9,7 @@ from chalicelib.domain.kinds import Features
 BLOCKED, ACTIVE = 0, 1  # State of a merchant, an agent or a terminal, by the specification
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
+PASSWORD, KEY = "password", "key"  # credentials
 
 
 @dataclass(frozen=True)
@@ -73,15 +74,21 @@ class Agent:
     server_fiscalization: str | None = None  # JSON text, as sent
     acquirers_settings: str | None = None  # JSON text, as sent
     avatar_key: str | None = None
+    totp_on: bool = False
 
 
 @dataclass(frozen=True)
 class Login:
-    """The data for a sign-in: one record under the e-mail, so that one read suffices and the e-mail is unique."""
+    """The data for a sign-in: one record under the e-mail, so that one read suffices and the e-mail is unique.
+
+    The secret of a second factor is sealed: `totp_sealed` of the one that is on, `totp_begun` of one that waits for its
+    first code. `totp_step` is the last step (of 30 s) whose code was used. Recovery codes are digests.
+    """
 
     email: str
     agent_id: int
     client_id: int
+    version: int = 1
     credential_version: int = 1
     state: int = ACTIVE
     terminal_id: int | None = None
@@ -90,6 +97,11 @@ class Login:
     failed_attempts: int = 0
     locked_until: datetime | None = None
     last_logon: datetime | None = None
+    totp_sealed: bytes | None = None
+    totp_begun: bytes | None = None
+    totp_step: int | None = None
+    recovery_codes: frozenset[str] = frozenset()
+    used_codes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,8 @@ class Caller:
     """The agent that the authorizer let in, the credential version that it read, and its session.
 
     `ends_at` is the end of the credential: of a session without further use, or of a token by its `exp`. `session` is
-    the digest of the session's ID. Both are None for any other credential. `verify_again` verifies the request's header
+    the digest of the session's ID. Both are None for any other credential, which `by` names: PASSWORD or KEY. None of
+    them: no request, but the operator at this machine. `verify_again` verifies the request's header
     as it stands now; None after that.
     """
 
@@ -107,4 +120,5 @@ class Caller:
     terminal_id: int | None = None
     ends_at: datetime | None = None
     session: str | None = None
+    by: str | None = None
     verify_again: Callable[[], "Caller"] | None = field(default=None, repr=False, compare=False)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.transaction import Transaction
 
-WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
+WELCOME, RECEIPT, NOTICE, RESET = "welcome", "receipt", "notice", "reset"
 EMAIL, SMS = "email", "sms"
 LOGO_IN_MAIL = "cid:logo"  # the address of the picture inside the e-mail
 RETRIES = 3  # when the request has no number

@@ -50,6 +50,11 @@ def is_locked(attempts: Login | FailedAttempts, now: datetime) -> bool:
     return attempts.locked_until is not None and now < attempts.locked_until
 
 
+def is_full(attempts: FailedAttempts, now: datetime) -> bool:
+    """Return whether as many failures count as lock passwords, also if the lock is not stored yet."""
+    return attempts.failed_attempts >= LOCK_AFTER and not is_over(attempts, now)
+
+
 def is_over(attempts: FailedAttempts, now: datetime) -> bool:
     """Return whether the failures no longer count: the lock has ended, or the last failure is a day old."""
     return any(end is not None and end <= now for end in (attempts.locked_until, attempts.counted_until))

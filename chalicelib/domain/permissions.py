@@ -32,9 +32,14 @@ def is_administrator(agent: Agent) -> bool:
     return Right.ADMINISTRATOR in rights_of(agent)
 
 
+def is_manager(agent: Agent) -> bool:
+    """Return whether the agent is a system user or administers its merchant."""
+    return agent.is_system_user or is_administrator(agent)
+
+
 def can_see_merchant_history(agent: Agent) -> bool:
     """Return whether the agent sees the history of its whole merchant, not only its own payments."""
-    return _is_manager(agent) or Right.VIEW_DIVISIONS in rights_of(agent)
+    return is_manager(agent) or Right.VIEW_DIVISIONS in rights_of(agent)
 
 
 def check_is_system_user(agent: Agent) -> None:
@@ -45,7 +50,7 @@ def check_is_system_user(agent: Agent) -> None:
 def check_can_manage(agent: Agent, client_id: int) -> None:
     """Refuse to change a merchant, its agents and terminals unless the agent is its administrator or a system user."""
     _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
-    _check_allowed(_is_manager(agent))
+    _check_allowed(is_manager(agent))
 
 
 def check_can_see_price_list(agent: Agent, client_id: int) -> None:
@@ -56,13 +61,13 @@ def check_can_see_price_list(agent: Agent, client_id: int) -> None:
 def check_can_see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse to show an agent and its secret key, except to the agent itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
-    _check_allowed(_is_manager(agent) or agent.id == agent_id)
+    _check_allowed(is_manager(agent) or agent.id == agent_id)
 
 
-def check_can_change_rights(agent: Agent, of_agent: int, field: str = "branches_actions") -> None:
-    """Refuse to change one's own rights, named by a field, for an agent that may change those of others."""
+def check_can_change_rights(agent: Agent, of_agent: int, field: str = "branches_actions", what: str = "rights") -> None:
+    """Refuse to change one's own rights, or `what` a field names, for an agent that may change those of others."""
     if agent.id == of_agent:
-        finding = Finding(field, Check.OUT_OF_RANGE, "Nobody changes its own rights.")
+        finding = Finding(field, Check.OUT_OF_RANGE, f"Nobody changes its own {what}.")
         raise ServiceError(ErrorCode.ROLE_MAY_NOT, validations=(finding,))
 
 
@@ -76,7 +81,7 @@ def can_see_secret_key(agent: Agent, *, by_session: bool) -> bool:
 
     A key outlives a stolen session, and a new password.
     """
-    return _is_manager(agent) or not by_session
+    return is_manager(agent) or not by_session
 
 
 def check_can_take_payments(agent: Agent) -> None:
@@ -123,15 +128,11 @@ def check_returns_enabled(agent: Agent, merchant: Merchant | None) -> None:
 def check_is_own(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse the linked cards and the drawer of `agent_id`, except to itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
-    _check_allowed(_is_manager(agent) or agent.id == agent_id)
+    _check_allowed(is_manager(agent) or agent.id == agent_id)
 
 
 def _can_reverse(agent: Agent, agent_id: int) -> bool:
-    return _is_manager(agent) or Right.REVERSE_OTHERS in rights_of(agent) or agent.id == agent_id
-
-
-def _is_manager(agent: Agent) -> bool:
-    return agent.is_system_user or is_administrator(agent)
+    return is_manager(agent) or Right.REVERSE_OTHERS in rights_of(agent) or agent.id == agent_id
 
 
 def _check_same_merchant(agent: Agent, client_id: int, missing: ErrorCode) -> None:

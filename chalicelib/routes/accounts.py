@@ -6,8 +6,19 @@ from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.schemas.base import Answer, Headers, views_of
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
-from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
-from chalicelib.services import account_configuration, linked_cards, sessions
+from chalicelib.schemas.sign_in import (
+    ChangeTotp,
+    ForgotPassword,
+    IdentityAnswer,
+    IdentityQuery,
+    ResetPassword,
+    SessionAnswer,
+    SessionData,
+    SignIn,
+    TotpAnswer,
+    TotpView,
+)
+from chalicelib.services import account_configuration, linked_cards, password_reset, second_factor, sessions
 
 
 def session(body: SignIn, source: Source, headers: Headers) -> SessionAnswer:
@@ -19,6 +30,24 @@ def session(body: SignIn, source: Source, headers: Headers) -> SessionAnswer:
 def end_session(caller: Caller) -> Answer:
     """End the session of the caller."""
     sessions.sign_out(caller)
+    return Answer()
+
+
+def totp(body: ChangeTotp, caller: Caller, source: Source) -> TotpAnswer:
+    """Begin a second factor, confirm it by its first code, or switch it off."""
+    shown = second_factor.change(body, caller, source, outside.now())
+    return TotpAnswer(data=shown and TotpView.of(shown.secret, shown.uri, shown.recovery_codes))
+
+
+def forget_password(body: ForgotPassword) -> Answer:
+    """Send a link for a new password to an administrator or a system user."""
+    password_reset.forget(body, outside.now())
+    return Answer()
+
+
+def reset_password(body: ResetPassword, source: Source) -> Answer:
+    """Set a new password by a link."""
+    password_reset.reset(body, source, outside.now())
     return Answer()
 
 

@@ -146,7 +146,7 @@ EndSessions = Annotated[bool | tuple[str, ...] | None, PlainValidator(_end_sessi
 class UpdateAgent(_Agent, RuledRequest):
     """The body of merchant/{merchantId}/pos/{posId}/update."""
 
-    JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "id")
+    JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "id", "totp_off")
     RULES: ClassVar[Sequence[Rule]] = (
         contradiction(
             ("unlock", "state"),
@@ -180,6 +180,7 @@ class UpdateAgent(_Agent, RuledRequest):
     secret_key: NewSecretKey = None
     phone_null: bool | None = None
     tid_null: bool | None = Field(None, alias="TIDNull")
+    totp_off: bool | None = None
     tax_id: Text | None = None
     user_kind_id: Identifier | None = None
     image: Image | None = None
@@ -190,6 +191,7 @@ class UpdateAgent(_Agent, RuledRequest):
         """Return the fields of the agent's record to change, except references, secrets and mobile settings."""
         cleared: dict[str, Any] = {"phone": ""} if self.phone_null else {}
         cleared |= {"terminal_id": None} if self.tid_null else {}
+        cleared |= {"totp_on": False} if self.totp_off else {}
         return super().record_fields() | cleared | ({"state": ACTIVE} if self.unlock else {})
 
 
@@ -322,6 +324,7 @@ class PosView(View):
     is_administrator: bool
     rights: list[int]
     is_system_user: bool
+    totp_on: bool
     deleted: bool
     country_id: str
     currency_id: str | None

@@ -142,6 +142,8 @@ SecretKey = Annotated[Secret, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
 # The key that replaces another one. As `Any` the field has no placeholder: an empty text, which would replace nothing,
 # is refused.
 NewSecretKey = Annotated[Any, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
+Code = Annotated[Secret, _secret(1, 64), SECRET_SCHEMA]  # of a second factor, or a recovery code
+GivenCode = Annotated[Any, _secret(1, 64), SECRET_SCHEMA]  # without it, a request does something else
 
 
 def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:

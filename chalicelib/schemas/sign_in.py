@@ -1,6 +1,6 @@
 """Session login, and the answer of user/me."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, ClassVar, Self
 
@@ -9,23 +9,71 @@ from pydantic import Field
 from chalicelib.domain.business_days import business_day, text_of, zone_of
 from chalicelib.domain.effective_settings import Account, effective
 from chalicelib.domain.permissions import is_administrator, rights_of
+from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Credential, credential
 from chalicelib.errors import ErrorCode
 from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View
+from chalicelib.schemas.field_types import Code, GivenCode, Password
 from chalicelib.schemas.mobile_settings import FeaturesView
 from chalicelib.schemas.request_context import ZoneQuery
 
 
 class SignIn(Request):
-    """The e-mail and the password of an agent. `remember` asks for a remembered session."""
+    """The e-mail and the password of an agent, and the code of its second factor if one is on.
+
+    `remember` asks for a remembered session.
+    """
 
     email: Annotated[str, Field(min_length=1, max_length=254)]
     password: Annotated[SecretText, Field(min_length=1, max_length=512)]
+    code: Code | None = None
     remember: bool | None = None
 
     def to_domain(self) -> Credential:
         """Return the credential, or raise BAD_CREDENTIAL when no agent can have it."""
         return credential(self.email, self.password.get_secret_value())
+
+
+class ChangeTotp(Request):
+    """The body of user/totp: empty to begin a second factor, its first code, or `off` with a code."""
+
+    JUDGED: ClassVar[tuple[str, ...]] = ()
+
+    code: GivenCode = None
+    off: bool | None = None
+
+
+class TotpView(View):
+    """The secret of a new second factor and its address for an app; or the recovery codes, shown once."""
+
+    secret: str | None = None
+    uri: str | None = None
+    recovery_codes: list[str] | None = None
+
+    @classmethod
+    def of(cls, secret: Secret | None, uri: Secret | None, codes: Sequence[Secret]) -> Self:
+        """Return the view of what is shown once."""
+        shown = [one.reveal() for one in codes]
+        return cls(secret=secret and secret.reveal(), uri=uri and uri.reveal(), recovery_codes=shown or None)
+
+
+class TotpAnswer(Answer):
+    """The answer of user/totp."""
+
+    data: TotpView | None
+
+
+class ForgotPassword(Request):
+    """The login whose password is forgotten."""
+
+    email: Annotated[str, Field(min_length=1, max_length=254)]
+
+
+class ResetPassword(Request):
+    """The token of a link, and the new password."""
+
+    token: Annotated[SecretText, Field(min_length=1, max_length=512)]
+    password: Password
 
 
 class SessionData(View):
@@ -62,6 +110,7 @@ class IdentityView(View):
     today: str
     is_administrator: bool
     is_system_user: bool
+    totp_on: bool
     rights: list[int]
     features: FeaturesView
     drawer_blind: bool

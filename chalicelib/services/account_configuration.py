@@ -39,9 +39,9 @@ def identity(caller: Caller, account_id: int | None) -> Account:
     missing account, one without a merchant, and another merchant's.
     """
     if account_id is None:
-        admitted = admit(caller, *_terminal_keys(caller))
+        admitted = admit(caller, *_terminal_keys(caller), may_lack_factor=True)
         return Account(admitted.agent, admitted.merchant, _currency_taken(admitted, admitted.merchant))
-    admitted = admit(caller, agents.key(account_id))
+    admitted = admit(caller, agents.key(account_id), may_lack_factor=True)
     account, merchant = admitted.read(agents.key(account_id)), admitted.merchant
     if account is not None and admitted.agent.is_system_user and account.client_id != NO_CLIENT:
         merchant = read(merchants.key(account.client_id))

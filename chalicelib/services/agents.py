@@ -12,6 +12,7 @@ from chalicelib.domain.agent_assignments import Profile, matches_search
 from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.paging import page_of
+from chalicelib.domain.second_factor import Factor
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.welcome import welcome_agent
@@ -129,6 +130,8 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         permissions.check_can_manage(admitted.agent, merchant_id)
         if body.branches_actions is not None:
             permissions.check_can_change_rights(admitted.agent, pos_id)
+        if body.readable("totp_off"):
+            permissions.check_can_change_rights(admitted.agent, pos_id, "totp_off", "second factor here")
         merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
         differs = check_same_as_path("id", body.readable("id"), pos_id)
         resolved = _resolve_references(body, merchant, admitted, differs, before)
@@ -336,6 +339,7 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
         unlock=bool(body.unlock or body.password),
         end_sessions=body.end_sessions is True,
         moved=moved,
+        factor=Factor() if before.totp_on > after.totp_on else None,
     )
 
 

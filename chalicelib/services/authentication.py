@@ -3,20 +3,22 @@
 import secrets as random_source
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeGuard
+from typing import NoReturn, TypeGuard
 
-from chalicelib.domain.agent import ACTIVE, Caller, Login
+from chalicelib.domain.agent import ACTIVE, KEY, PASSWORD, Caller, Login
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.password_lock import (
     MANY_PLACES,
     FailedAttempts,
     finished,
+    is_full,
     is_locked,
     is_over,
     reaches_many_places,
 )
+from chalicelib.domain.second_factor import CodeUse
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import Session, ends_at, is_alive, is_use_to_record
 from chalicelib.domain.sign_in import Credential, Scheme, basic, is_logon_to_record, scheme_of
@@ -95,19 +97,24 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
     if _is_key(login, credential.secret):
-        return _caller_of_login(login, credential)
+        return replace(_caller_of_login(login, credential), by=KEY)
     session = _session_of(login, credential.secret, now)
     if login is not None and session is not None:
         return _caller_of_login(login, credential, session)
-    return _caller_of_login(_check_password(login, credential, attempt, now), credential)
+    return replace(_caller_of_login(_check_password(login, credential, attempt, now), credential), by=PASSWORD)
 
 
-def caller_of_password(credential: Credential, now: datetime, attempt: Attempt | None = None) -> Caller:
-    """Return the caller of a login and its password, and record the logon. Refuse a secret key and a session."""
+def caller_of_password(
+    credential: Credential, now: datetime, attempt: Attempt | None = None, code: Secret | None = None
+) -> Caller:
+    """Return the caller of a login and its password, and record the logon. Refuse a secret key and a session.
+
+    Take the code of its second factor, if one is on; raise SECOND_FACTOR without a code, and for a wrong or used one.
+    """
     attempt = attempt or Attempt()
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
-    return _caller_of_login(_check_password(login, credential, attempt, now, is_sign_in=True), credential)
+    return _caller_of_login(_check_password(login, credential, attempt, now, code, is_sign_in=True), credential)
 
 
 def new_secret_key() -> Secret:
@@ -142,16 +149,29 @@ def _session_of(login: Login | None, secret: Secret, now: datetime) -> Session |
     return _recorded(session, now)
 
 
-def _check_password(
-    login: Login | None, credential: Credential, attempt: Attempt, now: datetime, *, is_sign_in: bool = False
+def _check_password(  # noqa: PLR0913  each argument is needed and independent
+    login: Login | None,
+    credential: Credential,
+    attempt: Attempt,
+    now: datetime,
+    code: Secret | None = None,
+    *,
+    is_sign_in: bool = False,
 ) -> Login:
     """Return the login if the secret is its password. An unknown login costs the same time and the same store calls.
 
-    After verification a conditional write decides, because other guesses may be verified at the same time.
+    After verification a conditional write decides, because other guesses may be verified at the same time, and the same
+    code of a second factor.
     """
     is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
     verified = _verify(login, credential, attempt, now)
-    password_lock.count_success(verified.email, finished(now), is_logon=is_logon)
+    use = _use_of(verified, code, attempt, now) if verified.totp_sealed else None
+    try:
+        password_lock.count_success(verified.email, finished(now), use, is_logon=is_logon)
+    except password_lock.CodeUsedError:
+        if use is None:  # it was switched on meanwhile
+            raise ServiceError(ErrorCode.SECOND_FACTOR) from None
+        count_wrong_code(verified.email, attempt, now)
     if passwords.is_outdated(verified.password_hash or ""):
         agents.rehash(verified, passwords.hash_password(credential.secret))
     return verified
@@ -166,11 +186,43 @@ def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: 
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
     if passwords.verify(login.password_hash if login else None, credential.secret) and login is not None:
         return login
+    _count_failure(counter, seen, attempt, now)
+    raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+
+
+def _count_failure(counter: password_lock.Counter, seen: FailedAttempts, attempt: Attempt, now: datetime) -> None:
     source = secrets.pseudonym("source", attempt.source)
     before = password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))
     if reaches_many_places(before, source):
-        log("login_from_many_places", login=secrets.pseudonym(LOGIN, credential.login), sources=MANY_PLACES)
-    raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+        log("login_from_many_places", login=secrets.pseudonym(LOGIN, attempt.login or ""), sources=MANY_PLACES)
+
+
+def _use_of(login: Login, code: Secret | None, attempt: Attempt, now: datetime) -> CodeUse:
+    """Return the use of a right code, or raise SECOND_FACTOR. The right password without a code resets nothing."""
+    _check_active(login)
+    if code is None:
+        check_unlocked(login.email, now)  # the answer says that the password is right
+        raise ServiceError(ErrorCode.SECOND_FACTOR)
+    from chalicelib.services import second_factor  # noqa: PLC0415  only needed where a factor is on
+
+    return second_factor.use_of(login, code, now) or count_wrong_code(login.email, attempt, now)
+
+
+def check_unlocked(email: str, now: datetime) -> None:
+    """Raise LOGIN_LOCKED when the passwords of a login are locked, or its failures are full."""
+    found = read(password_lock.counter(email).key) or FailedAttempts()
+    if is_locked(found, now) or is_full(found, now):
+        raise ServiceError(ErrorCode.LOGIN_LOCKED)
+
+
+def count_wrong_code(email: str, attempt: Attempt, now: datetime) -> NoReturn:
+    """Count a wrong code like a wrong password, and raise SECOND_FACTOR, or LOGIN_LOCKED when passwords are locked."""
+    counter = password_lock.counter(email)
+    seen = read(counter.key) or FailedAttempts()
+    if is_locked(seen, now):
+        raise ServiceError(ErrorCode.LOGIN_LOCKED)
+    _count_failure(counter, seen, attempt, now)
+    raise ServiceError(ErrorCode.SECOND_FACTOR)
 
 
 def _caller_of_session(secret: Secret, now: datetime) -> Caller:

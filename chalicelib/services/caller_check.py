@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 
 from chalicelib import outside
 from chalicelib.domain import permissions
-from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
+from chalicelib.domain.agent import ACTIVE, NO_CLIENT, PASSWORD, Agent, Caller
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.settings import settings
 from chalicelib.store import agents, merchants, sessions, transactions
 from chalicelib.store.table import Key, read, read_all
 
@@ -39,14 +40,17 @@ class Admitted:
         return self.merchant or self.read(merchants.key(client_id))
 
 
-def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
+def admit(
+    caller: Caller, *keys: Key[Any], current_account_id: int | None = None, may_lack_factor: bool = False
+) -> Admitted:
     """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
 
     The authorizer may have let the caller in up to a minute ago. If a credential of the agent has changed since, or the
     caller's has ended, its header is verified again, and the reason raised if it is refused. Raise BAD_CREDENTIAL when
     the account is deleted. Raise SESSION_EXPIRED when the session was ended, or is remembered and the agent may no
     longer have such sessions. Raise AGENT_BLOCKED or MERCHANT_BLOCKED when the agent or its merchant is blocked. Raise
-    NOT_THE_CALLER when `current_account_id` is another account.
+    NOT_THE_CALLER when `current_account_id` is another account. Raise SECOND_FACTOR for a system user that must have a
+    second factor and has none; with `may_lack_factor` its sessions are admitted.
     """
     own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:
@@ -58,10 +62,14 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     session = found.pop(0) if caller.session is not None else None
 
     if caller.verify_again is not None and _is_outdated(agent, caller):
-        return admit(_verified_again(caller, caller.verify_again), *keys, current_account_id=current_account_id)
+        again = _verified_again(caller, caller.verify_again)
+        return admit(again, *keys, current_account_id=current_account_id, may_lack_factor=may_lack_factor)
     if caller.session is not None and (session is None or session.ended):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     _check_agent(agent, caller)
+    lacks_factor = agent.is_system_user and not agent.totp_on and settings().system_users_need_totp
+    if lacks_factor and (caller.by or (caller.session and not may_lack_factor)):
+        raise ServiceError(ErrorCode.SECOND_FACTOR)
     if caller.client_id != NO_CLIENT and (merchant is None or merchant.deleted or merchant.state != ACTIVE):
         raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
     if session is not None and session.remembered_for and not permissions.may_be_remembered(agent, merchant):
@@ -94,7 +102,7 @@ def _is_outdated(agent: Agent | None, caller: Caller) -> bool:
     if agent is None or agent.deleted or agent.state != ACTIVE:
         return False
     is_over = caller.ends_at is not None and outside.now() >= caller.ends_at
-    return is_over or agent.credential_version != caller.credential_version
+    return is_over or (caller.by == PASSWORD and agent.totp_on) or agent.credential_version != caller.credential_version
 
 
 def _verified_again(caller: Caller, verify: Callable[[], Caller]) -> Caller:

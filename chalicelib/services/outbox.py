@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib import outside
-from chalicelib.domain import outbox
+from chalicelib.domain import outbox, password_reset
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
@@ -64,7 +64,7 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
     except Exception as defect:  # noqa: BLE001  one defect must not stop other messages
         log_defect(defect, outbox=held.id, attempts=held.attempts)
         return
-    outcome = "sent" if after.sent_at else "given up" if after.given_up_at else "failed"
+    outcome = "sent" if after.sent_at else "given up" if after.given_up_at else "failed" if after.to else "dropped"
     facts = {"outbox": held.id, "kind": held.kind, "merchant": held.client_id}
     log("outbox", **facts, outcome=outcome, attempts=held.attempts, reason=reason)
 
@@ -75,7 +75,9 @@ def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None
         return outbox.given_up(held, now), "no attempt came back"
     if not (settings().mail_from if held.channel == EMAIL else settings().sms_sender):
         return outbox.given_up(held, now), "the stage has no sender"
-    message = held if held.text else _with_text(held)
+    message = _with_link(held, now) if held.kind == outbox.RESET else held if held.text else _with_text(held)
+    if message is None:
+        return password_reset.dropped(held, now), "no manager has this e-mail"
     if not message.text:
         return outbox.failed(held, now), "its text cannot be written"
     left, reason = [], None
@@ -98,6 +100,13 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
         (outside.current.send_mail or mail.send)(message, address)
     else:
         (outside.current.send_sms or sms.send)(message, address)
+
+
+def _with_link(entry: Outbox, now: datetime) -> Outbox | None:
+    """Return the e-mail with a new link for a forgotten password; None if its login gets none."""
+    from chalicelib.services.password_reset import with_link  # noqa: PLC0415  only needed for such an e-mail
+
+    return with_link(entry, now)
 
 
 def _with_text(entry: Outbox) -> Outbox:

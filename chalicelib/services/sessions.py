@@ -28,7 +28,7 @@ def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "")
     """
     attempt = Attempt(source, SCHEME)
     with log_denial(attempt):
-        caller = authentication.caller_of_password(body.to_domain(), now, attempt)
+        caller = authentication.caller_of_password(body.to_domain(), now, attempt, body.code)
         own = agent_sessions.key_of(caller.agent_id)
         admitted = admit(caller, own)
 
@@ -37,6 +37,10 @@ def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "")
     if body.remember and permissions.may_be_remembered(admitted.agent, admitted.merchant):
         session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
 
+    if admitted.agent.is_system_user:
+        from chalicelib.services import new_addresses  # noqa: PLC0415  only needed for a system user
+
+        new_addresses.remember(admitted.agent, source, now)
     agent_sessions.create(session, admitted.read(own))
     log("signed_in", agent=caller.agent_id, merchant=caller.client_id, source=source)
     return session_id
@@ -44,8 +48,13 @@ def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "")
 
 def sign_out(caller: Caller) -> None:
     """End the session that the caller used. Refuse a password or key with a finding for Authorization."""
-    admit(caller)
+    admit(caller, may_lack_factor=True)
+    store.end(require_session(caller))
+
+
+def require_session(caller: Caller) -> str:
+    """Return the digest of the caller's session. Refuse a password or key with a finding for Authorization."""
     if caller.session is None:
-        message = "It is a password or a key. Only a session can be ended."
+        message = "It is a password or a key. Only a session may do this."
         raise invalid(Validation("Authorization", Check.CONTRADICTION, message))
-    store.end(caller.session)
+    return caller.session

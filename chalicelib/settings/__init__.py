@@ -94,7 +94,8 @@ class Settings:
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
     plain_webhook_hosts: frozenset[str]  # of the local stage: its webhooks may have http there
-    public_address: str | None  # where tills find the stage; set by the stack, for the health probe
+    public_address: str | None  # of the stage; set by the stack, for the health probe and links in e-mails
+    system_users_need_totp: bool  # a system user without a second factor may only set one up
 
     @property
     def is_local(self) -> bool:
@@ -111,7 +112,7 @@ def settings() -> Settings:
 def _of_environment() -> Settings:
     variables = _variables()
     stage = _required(variables, "STAGE")
-    allow_sandbox = variables.get("ALLOW_SANDBOX") == "true"
+    allow_sandbox = _flag(variables, "ALLOW_SANDBOX")
     acquirers = _acquirers(variables.get("ACQUIRERS") or "", stage, allow_sandbox=allow_sandbox)
     webhook_hosts = _comma_separated((variables.get("WEBHOOK_HOSTS") or "").lower())
     return Settings(
@@ -139,6 +140,7 @@ def _of_environment() -> Settings:
         allowed_origins=_allowed_origins(variables.get("ALLOWED_ORIGINS") or ""),
         plain_webhook_hosts=OWN_MACHINE.union(webhook_hosts) if stage == LOCAL else frozenset(),
         public_address=variables.get("PUBLIC_ADDRESS") or None,
+        system_users_need_totp=_flag(variables, "SYSTEM_USERS_NEED_TOTP"),
     )
 
 
@@ -230,6 +232,14 @@ def _sms_countries(text: str) -> frozenset[str]:
         message = f"SMS_COUNTRIES names {', '.join(sorted(wrong))}; a country is two capital letters, such as ZA."
         raise SettingsError(message)
     return named
+
+
+def _flag(variables: Mapping[str, str], name: str) -> bool:
+    text = variables.get(name) or "false"
+    if text not in {"true", "false"}:
+        message = f"{name} is {text}; it is true or false."
+        raise SettingsError(message)
+    return text == "true"
 
 
 def _number(variables: Mapping[str, str], name: str, usual: int, allowed: range) -> int:

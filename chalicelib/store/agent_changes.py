@@ -1,10 +1,12 @@
 """The changes of agents: an agent and its login change in one store transaction."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.deletions import Deletion
+from chalicelib.domain.second_factor import Factor
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import audit, table
@@ -17,7 +19,8 @@ from chalicelib.store.retries import ChangedMeanwhileError
 class LoginChange:
     """The changes of a login besides the fields copied from its agent. `moved` is the login of the old e-mail.
 
-    `end_sessions`: the new credential version ends all its sessions, or other writes end some.
+    `end_sessions`: the new credential version ends all its sessions, or other writes end some. `factor` is the second
+    factor from now on. The login must meet `condition`, in which `compared` are the values.
     """
 
     password_hash: str | None = None
@@ -25,6 +28,9 @@ class LoginChange:
     unlock: bool = False
     end_sessions: bool = False
     moved: Login | None = None
+    factor: Factor | None = None
+    condition: str = ""
+    compared: Mapping[str, Any] = field(default_factory=dict)
 
 
 def create_login(login: Login) -> table.Write:
@@ -55,6 +61,7 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: tab
         *(["password"] if login.password_hash else []),
         *(["unlock"] * login.unlock),
         *(["sessions"] * login.end_sessions),
+        *(["second_factor"] if login.factor else []),
     )
     table.commit(
         table.replace_record(key(after.id), after, ChangedMeanwhileError()),
@@ -72,7 +79,7 @@ def delete(before: Agent, last: Agent, act: Act, *also: table.Write) -> None:
     table.commit(
         table.replace_record(key(last.id), last, ChangedMeanwhileError()),
         audit.write(f"agent#{last.id}", act, changed_fields(before, last)),
-        _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, last.id),
+        _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, "#agent_id = :agent_id", {"agent_id": last.id}),
         *also,
     )
 
@@ -81,27 +88,44 @@ def _update_login(agent: Agent, change: LoginChange) -> table.Write:
     """Change single fields of the login, so that a failure counted at the same time is kept."""
     removed = ["locked_until", "counted_until", "sources"] if change.unlock else []
     removed += ["terminal_id"] if agent.terminal_id is None else []
+    fields = _login_fields(agent, change)
+    removed += [name for name in _factor_fields(change.factor) if name not in fields]
     return table.update(
         login_key(agent.email),
-        _login_fields(agent, change),
+        fields,
         remove=removed,
-        condition="#agent_id = :agent_id",
-        compared={"agent_id": agent.id},
+        condition=" AND ".join(filter(None, ("#agent_id = :agent_id", change.condition))),
+        compared={"agent_id": agent.id, **change.compared},
         otherwise=ChangedMeanwhileError(),
     )
 
 
 def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[table.Write]:
-    copied = _login_fields(agent, change) | {"terminal_id": agent.terminal_id}
+    copied = _login_fields(agent, change) | _factor_fields(change.factor) | {"terminal_id": agent.terminal_id}
     after = replace(login, **copied, email=canonical(agent.email))
     unlocked = replace(after, locked_until=None) if change.unlock else after
-    return [create_login(unlocked), _delete_login(Deletion.LOGIN_OF_FORMER_EMAIL, login.email, agent.id)]
+    # As it was read: a code that was used meanwhile is used at the new login too.
+    is_same = {"version": login.version}
+    former = _delete_login(Deletion.LOGIN_OF_FORMER_EMAIL, login.email, "#version = :version", is_same)
+    return [create_login(unlocked), former]
 
 
-def _delete_login(reason: Deletion, email: str, agent_id: int) -> table.Write:
+def _delete_login(reason: Deletion, email: str, condition: str, values: Mapping[str, Any]) -> table.Write:
     """Return the deletion of an agent's login, after which another agent may have its e-mail."""
-    own, changed = login_key(email), ChangedMeanwhileError()
-    return table.delete(reason, own, "#agent_id = :agent_id", {"agent_id": agent_id}, changed)
+    return table.delete(reason, login_key(email), condition, values, ChangedMeanwhileError())
+
+
+def _factor_fields(factor: Factor | None) -> dict[str, Any]:
+    """Return all fields of a login about a second factor, if it changes."""
+    if factor is None:
+        return {}
+    return {
+        "totp_sealed": factor.sealed,
+        "totp_begun": None,
+        "totp_step": factor.step,
+        "recovery_codes": factor.recovery_codes,
+        "used_codes": frozenset(),
+    }
 
 
 def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:
@@ -112,5 +136,6 @@ def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:
         "password_hash": change.password_hash,
         "key_digest": change.key_digest,
         "failed_attempts": 0 if change.unlock else None,
+        **_factor_fields(change.factor),
     }
-    return {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in values.items() if value not in (None, frozenset())}

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from secrets import token_hex
 
-from chalicelib.domain.password_lock import FailedAttempts, Verification
+from chalicelib.domain.password_lock import FailedAttempts, Verification, is_full
+from chalicelib.domain.second_factor import CodeUse
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.agents import LOGINS, login_key
@@ -19,6 +20,17 @@ UNKNOWN = "UNKNOWN#"
 NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
 NOT_COUNTED = "(attribute_not_exists(#counted_as) OR #counted_as <> :counted_as)"
 IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
+# The second factor is still the one of the code, and nobody has used the code.
+STEP_UNUSED = "#totp_sealed = :sealed AND (attribute_not_exists(#totp_step) OR #totp_step < :step)"
+RECOVERY_CODE_UNUSED = (
+    "#totp_sealed = :sealed AND contains(#recovery_codes, :code) AND NOT contains(#used_codes, :code)"
+)
+NO_FACTOR = "attribute_not_exists(#totp_sealed)"
+COUNTS = f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})"
+
+
+class CodeUsedError(Exception):
+    """The code of a second factor was used, or the factor has changed."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +82,47 @@ def count_failure(counter: Counter, failure: Verification, source: str, *, begin
     return before
 
 
-def count_success(email: str, success: Verification, *, is_logon: bool) -> None:
-    """Reset the count of failures after a right password, and record the logon if `is_logon`.
+def count_success(email: str, success: Verification, use: CodeUse | None = None, *, is_logon: bool) -> None:
+    """Reset the count of failures after a right password, record the logon if `is_logon`, and take the code of `use`.
 
-    Raise 104 when passwords were locked meanwhile: this write decides between parallel verifications.
+    Raise 104 when passwords were locked meanwhile: this write decides between parallel verifications. Raise
+    CodeUsedError when the code was used meanwhile, or a factor is on and there is no code.
     """
+    condition, compared = unused(use, success) if use else (f"{COUNTS} AND {NO_FACTOR}", counted(success))
     reset = update(
         login_key(email),
-        {"failed_attempts": 0, **({"last_logon": success.at} if is_logon else {})},
+        {
+            "failed_attempts": 0,
+            **({"last_logon": success.at} if is_logon else {}),
+            **({"totp_step": use.step} if use and use.step is not None else {}),
+        },
+        add={"used_codes": frozenset({use.recovery_code})} if use and use.recovery_code else {},
         remove=("locked_until", "counted_until", "sources", "counted_as"),
-        condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
-        compared={"now": success.at, "limit": success.limit},
+        condition=condition,
+        compared=compared,
     )
     try:
         write_one(reset)
     except AlreadyExistsError:
-        _lock(counter(email), success)
+        own, login = counter(email), read(login_key(email))
+        found = read(own.key)
+        if found and not is_full(found, success.at) and login and (use or login.totp_sealed):
+            raise CodeUsedError from None
+        _lock(own, success)
         raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+
+
+def counted(verification: Verification) -> dict[str, object]:
+    """Return the values in the condition that a verification counts."""
+    return {"now": verification.at, "limit": verification.limit}
+
+
+def unused(use: CodeUse, verification: Verification) -> tuple[str, dict[str, object]]:
+    """Return the condition that a right code may be taken at a login, and the values in it."""
+    is_step = use.recovery_code is None
+    value = {"step": use.step} if is_step else {"code": use.recovery_code}
+    condition = f"{COUNTS} AND {STEP_UNUSED if is_step else RECOVERY_CODE_UNUSED}"
+    return condition, {**counted(verification), "sealed": use.sealed, **value}
 
 
 def _restart_count(counter: Counter, failure: Verification, values: Mapping[str, object]) -> bool:

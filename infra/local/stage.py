@@ -135,6 +135,8 @@ def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
         except OSError:
             sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
         stack.callback(server.close)
+        os.environ["PUBLIC_ADDRESS"] = server.url  # for links in e-mails
+        outside.forget()
         stack.enter_context(demo_partner.serve())
         stack.enter_context(mail_viewer.recording())
         contents.fill()

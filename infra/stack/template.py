@@ -23,10 +23,11 @@ FROM_PARAMETERS = {
         "Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}, "SMS_COUNTRIES": {"Ref": "SmsCountries"}}
     }
 }
-# The address at which the stage is tried by the health probe.
+# The address of the stage for people. The API's function cannot have it, because the API needs that function.
 EXECUTE_API = "https://${RestAPI}.execute-api.${AWS::Region}.${AWS::URLSuffix}/api"
 PUBLIC_ADDRESS = {"Fn::If": ["HasBaseDomain", {"Fn::Sub": "https://${BaseDomain}"}, {"Fn::Sub": EXECUTE_API}]}
 LOOK = "ProbeHealth"
+ADDRESSED = (LOOK, "DeliverOutbox", "Sweep")  # the probe, and links in e-mails
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 FUNCTION = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
 # Lambda refuses a function in subnets until its role may have network interfaces. A reference makes the order;
@@ -79,7 +80,8 @@ def _function_resources(app: Chalice) -> Template:
         else:
             properties |= limits.reserved_concurrency("Sweep") | {"EventInvokeConfig": limits.MISSED_RUN}
         properties["Tracing"] = "PassThrough"  # a trace of each run would cost more than the runs
-    items[LOOK]["Properties"]["Environment"] = {"Variables": {"PUBLIC_ADDRESS": PUBLIC_ADDRESS}}
+    for name in ADDRESSED:
+        items[name]["Properties"]["Environment"] = {"Variables": {"PUBLIC_ADDRESS": PUBLIC_ADDRESS}}
     return items
 
 

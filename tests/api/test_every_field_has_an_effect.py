@@ -551,6 +551,18 @@ def remembered(run: Run, field: str) -> None:
     assert datetime.fromisoformat(ends + "+00:00") > datetime.now(UTC) + timedelta(days=29)
 
 
+def with_a_factor(run: Run, field: str) -> None:
+    session = run.post(SIGN_IN, signed_in(run)).body["Data"]["SessionID"]
+    login = (run.till[0], session)
+    codes = complete_requests.switch_on(run, login)
+    answers = [
+        http.post(run.shop.stage, SIGN_IN, signed_in(run) | more, None).error for more in ({}, {field: codes[0]})
+    ]
+    complete_requests.switch_off(run, login, codes[1])
+
+    assert answers == [(401, 109), (200, 0)]
+
+
 EVIDENCE: dict[str, dict[str, Evidence]] = {
     SUBMIT: OF_A_PAYMENT,
     REVERSE: of_a_reversal(REVERSE, "cash back"),
@@ -577,6 +589,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
         "Email": refused(SIGN_IN, signed_in, "nobody@shop.example", (401, 102)),
         "Password": refused(SIGN_IN, signed_in, "another password", (401, 102)),
         "Remember": remembered,
+        "Code": with_a_factor,
     },
 }
 

@@ -57,6 +57,7 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
         "ClientName": merchant.name,
         "CurrencyID": "ZAR",
         "CurrencyDigits": 2,
+        "TotpOn": False,
         "GMT": 14,
         "IsAdministrator": True,
         "IsSystemUser": False,

@@ -350,3 +350,11 @@ def test_a_sender_of_sms_is_a_short_name(monkeypatch: pytest.MonkeyPatch, text: 
     monkeypatch.setenv("SMS_SENDER", text)
 
     assert settings().sms_sender == text
+
+
+@pytest.mark.parametrize("text", ["True", "1", "yes", "TRUE "])
+def test_a_switch_in_another_form_stops_the_stage(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SYSTEM_USERS_NEED_TOTP", text)
+
+    with pytest.raises(SettingsError, match="SYSTEM_USERS_NEED_TOTP is"):
+        settings()

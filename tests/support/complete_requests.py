@@ -10,6 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from pyotp import TOTP
+
+from chalicelib import outside
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import CardInput
@@ -378,6 +381,24 @@ def ask(run: Run) -> None:
     session = run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
     login = (run.till[0], session.body["Data"]["SessionID"])
     run.look("/api/v1/user/me", http.get(run.shop.stage, "/api/v1/user/me", login))
+    switch_off(run, login, switch_on(run, login)[0])
+
+
+TOTP_PATH = "/api/v1/user/totp"
+
+
+def switch_on(run: Run, session: tuple[str, str]) -> list[str]:
+    """Switch a second factor on, and return its recovery codes."""
+    begun = run.look(TOTP_PATH, http.post(run.shop.stage, TOTP_PATH, {}, session)).body["Data"]
+    code = {"Code": TOTP(begun["Secret"]).at(outside.now())}
+    confirmed = run.look(TOTP_PATH, http.post(run.shop.stage, TOTP_PATH, code, session))
+    codes: list[str] = confirmed.body["Data"]["RecoveryCodes"]
+    return codes
+
+
+def switch_off(run: Run, session: tuple[str, str], code: str) -> None:
+    """Switch a second factor off."""
+    run.look(TOTP_PATH, http.post(run.shop.stage, TOTP_PATH, {"Off": True, "Code": code}, session))
 
 
 def subscribe(run: Run) -> None:

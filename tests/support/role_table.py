@@ -28,6 +28,7 @@ Answer = tuple[int, int]  # HTTP status, ErrorCode
 OK, ROLE_MAY_NOT, NOT_THE_CALLER = (200, 0), (403, 151), (403, 152)
 MERCHANT, AGENT, BRANCH, PRODUCT, TRANSACTION = (404, 561), (404, 563), (404, 565), (404, 567), (404, 568)
 INVALID = (400, 202)  # a system user has no history of its own: it names an account
+DEAD_LINK = (401, 106)
 ELSEWHERE = (409, 303)  # a cash payment is reversed at the other endpoint: this error means that the role may reverse
 
 ROLES = ("system", "administrator", "agent", "with 201", "with 301", "another merchant's administrator")
@@ -167,6 +168,9 @@ WITH_MERCHANT = (ROLE_MAY_NOT, OK, OK, OK, OK, OK)
 ROWS = [
     Row("accounts_session", lambda world: {"Email": world.colleague.email, "Password": PASSWORD}, EVERYBODY),
     Row("accounts_end_session", lambda _: {}, (INVALID,) * 6),  # the password of each role is no session
+    Row("accounts_totp", lambda _: {}, (INVALID,) * 6),  # as above
+    Row("accounts_forget_password", lambda world: {"Email": world.colleague.email}, EVERYBODY),
+    Row("accounts_reset_password", lambda _: {"Token": "none", "Password": PASSWORD}, (DEAD_LINK,) * 6),
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),

@@ -15,7 +15,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         f"{POS}/updatebulk.PosBulk[].BranchesActions is ours",
         *(
             f"{POS}/{{posId}}/update.{name} is ours"
-            for name in ("BranchesActions", "EndSessions", "PhoneNull", "TIDNull")
+            for name in ("BranchesActions", "EndSessions", "PhoneNull", "TIDNull", "TotpOff")
         ),
         *(f"{MERCHANT}/update.{name} is ours" for name in ("DrawerBlind", "ReceiptNote", "TaxID")),
         *(
@@ -29,8 +29,8 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
         f"{SUBMIT}.BasicTran.OfflineTran.OfflineQueueId is ours",
         f"{LINE}.Discount is ours",
         f"{REVERSE}.BasicReverseTran.Description is ours",
-        "/api/v1/user/login/session.Remember is ours",
-        *(f"Pos.{name} is ours" for name in ("Rights", "Sessions", "TerminalID", "TID")),
+        *(f"/api/v1/user/login/session.{name} is ours" for name in ("Code", "Remember")),
+        *(f"Pos.{name} is ours" for name in ("Rights", "Sessions", "TerminalID", "TID", "TotpOn")),
         *(
             f"/api/v1/payment/{name}.ListBasicModel.{field} is ours"
             for name in ("listHistoryEx", "listByDaysEx")

@@ -184,7 +184,7 @@ def test_the_known_settings_are_those_that_the_code_reads() -> None:
     read = {
         argument.value
         for call in calls
-        if re.search(r"(_required|_number|(variables|environment)\.get)$", ast.unparse(call.func))
+        if re.search(r"(_required|_number|_flag|(variables|environment)\.get)$", ast.unparse(call.func))
         for argument in call.args
         if isinstance(argument, ast.Constant) and re.fullmatch("[A-Z][A-Z0-9_]+", str(argument.value))
     }

@@ -6,7 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import events, message_limits, outbox, password_lock, sessions
+from chalicelib.domain import (
+    events,
+    known_addresses,
+    message_limits,
+    outbox,
+    password_lock,
+    password_reset,
+    sessions,
+)
 from chalicelib.store import creations, drawers, receipt_numbers
 from infra.reference import ROOT
 from infra.stack import resources
@@ -68,6 +76,8 @@ EXPIRING = {
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`sequences`, receipts later": period(outbox.KEPT_FOR),
     "`sequences`, sessions": f"{period(sessions.REMEMBERED.age + sessions.KNOWN_FOR)} after its last sign-in",
+    "`sequences`, links for a password": period(password_reset.GOOD_FOR),
+    "`sequences`, addresses of system users": f"{period(known_addresses.KNOWN_FOR)} after the last sign-in",
     "`sequences`, acts on drawers": period(drawers.REQUESTS_KEPT_FOR),
     "`sequences`, creations": period(creations.KEPT_FOR),
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
