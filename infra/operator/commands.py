@@ -44,6 +44,7 @@ from infra.operator.system_users import (
     CREATE,
     DELETE,
     LIST,
+    TOTP_OFF,
     UNBLOCK,
     agent_of,
     replace_credentials_command,
@@ -180,10 +181,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         {"--month": {"required": True, "help": "such as 2026-11"}},
     ),
     "system-users": (
-        "list the system users; create, block, unblock or delete one",
+        "list the system users; create, block, unblock or delete one, or switch off its second factor",
         system_users_command,
         {
-            "action": {"nargs": "?", "default": LIST, "choices": [LIST, CREATE, BLOCK, UNBLOCK, DELETE]},
+            "action": {"nargs": "?", "default": LIST, "choices": [LIST, CREATE, BLOCK, UNBLOCK, DELETE, TOTP_OFF]},
             "--email": {"help": "of the system user"},
             "--name": {"help": "of a new one"},
             "--phone": {"default": "", "help": "of a new one"},

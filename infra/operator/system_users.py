@@ -1,4 +1,4 @@
-"""System users, who may do everything except take payments: create, list, block and delete them.
+"""System users, who may do everything except take payments: create, list, block and delete them, and help them in.
 
 No request of the interface does so. A deleted one keeps its record, because the audit names it by its ID.
 """
@@ -13,6 +13,7 @@ from datetime import datetime
 
 from chalicelib import outside, phone_numbers
 from chalicelib.domain.agent import ACCOUNT_USER, ACTIVE, BLOCKED, NO_CLIENT, Agent, Login
+from chalicelib.domain.second_factor import Factor
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import Session, is_alive
 from chalicelib.domain.sign_in import canonical
@@ -27,11 +28,17 @@ from chalicelib.store.table import read, read_all, scan
 from infra.operator import terminal
 
 LIST, CREATE, BLOCK, UNBLOCK, DELETE = "list", "create", "block", "unblock", "delete"
-ASKED = {BLOCK: "Its credentials and sessions are refused.", DELETE: "That is final."}
+TOTP_OFF = "totp-off"
+ASKED = {
+    BLOCK: "Its credentials and sessions are refused.",
+    DELETE: "That is final.",
+    TOTP_OFF: "Its password is then enough to sign in.",
+}
 DONE = {
     BLOCK: "is blocked: its credentials and sessions are refused",
     UNBLOCK: "is active again, with its password and its key. Its earlier sessions have ended",
     DELETE: "is deleted, and its e-mail is free. Its ID and its name stay in the list",
+    TOTP_OFF: "has no second factor",
 }
 HEADER = ("ID", "state", "created", "last use", "sessions", "e-mail", "name")
 
@@ -144,9 +151,10 @@ def system_users_command(options: argparse.Namespace) -> None:
         options.misused(f"system-users {options.action} --email ann@example.com")
     agent = agent_of(options.email)
     if not agent.is_system_user:
-        sys.exit(f"Agent {agent.id} belongs to merchant {agent.client_id}: its administrator blocks it.")
+        sys.exit(f"Agent {agent.id} belongs to merchant {agent.client_id}: its administrator changes it.")
     if options.action in ASKED:
-        question = f"{options.action.capitalize()} system user {agent.id}, {agent.name}? {ASKED[options.action]}"
+        act = "Switch off the second factor of" if options.action == TOTP_OFF else options.action.capitalize()
+        question = f"{act} system user {agent.id}, {agent.name}? {ASKED[options.action]}"
         terminal.confirm(question, is_agreed=options.yes)
     try:
         change(agent, options.action)
@@ -156,11 +164,17 @@ def system_users_command(options: argparse.Namespace) -> None:
 
 
 def change(before: Agent, action: str) -> None:
-    """Block, unblock or delete a system user, in one transaction. Do nothing if its state is so already.
+    """Block, unblock or delete a system user, or switch off its second factor, in one transaction.
+
+    Do nothing if its state is so already.
 
     Exit with one line when no other active system user is left. Another one is checked in the transaction, so two
     operators at once cannot end the last two. Raise ChangedMeanwhileError when one of both has changed.
     """
+    if action == TOTP_OFF:
+        off = replace(before, totp_on=False)
+        agent_changes.change(before, off, LoginChange(factor=Factor()), terminal.act("update"))
+        return
     state = ACTIVE if action == UNBLOCK else BLOCKED
     if action != DELETE and before.state == state:
         return

@@ -16,6 +16,7 @@ OF_THE_ACCOUNT = (
     *("acm:DescribeCertificate", "ce:GetCostAndUsage", "dynamodb:ListTables", "ses:GetAccount"),
     *("sns:GetSMSAttributes", "sns:GetSMSSandboxAccountStatus"),
 )
+WITH_MFA = {"Bool": {"aws:MultiFactorAuthPresent": "true"}}
 READ = ("BatchGetItem", "GetItem", "Query", "Scan")
 WRITTEN = ("ConditionCheckItem", "DeleteItem", "PutItem", "UpdateItem")
 # DynamoDB fills a copy with the caller's permissions.
@@ -27,7 +28,7 @@ INDEXES = (*(f"{name}/index/by_client" for name in ("agents", "terminals")), *(f
 def role() -> dict[str, Any]:
     """Return the resource. `OperatorPrincipal` may assume it; without one, each principal that the account allows."""
     trusted = {"Fn::If": ["HasOperatorPrincipal", {"Ref": "OperatorPrincipal"}, arn("iam::${AWS::AccountId}:root")]}
-    trust = {"Effect": "Allow", "Principal": {"AWS": trusted}, "Action": "sts:AssumeRole"}
+    trust = {"Effect": "Allow", "Principal": {"AWS": trusted}, "Action": "sts:AssumeRole", "Condition": WITH_MFA}
     policy = {"Version": "2012-10-17", "Statement": [*_of_tables(), *_of_the_key(), *_others()]}
     return {
         "Type": "AWS::IAM::Role",

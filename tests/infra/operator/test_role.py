@@ -52,6 +52,7 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("system-users", "", ""),
     ("system-users", "block --email ann@role.example --yes", ""),
     ("system-users", "unblock --email ann@role.example", ""),
+    ("system-users", "totp-off --email ann@role.example --yes", ""),
     ("smoke-merchant", "--email smoke@role.example --system-user ann@role.example", ""),
     ("system-users", "delete --email ann@role.example --yes", ""),
     ("status", "", ""),
@@ -167,7 +168,9 @@ def test_the_role_fits_into_an_inline_policy_and_can_be_assumed_for_the_hours_of
     arn = "arn:aws:iam::123456789012:role/operators"
     for given, trusted in ({}, "arn:aws:iam::123456789012:root"), ({"OperatorPrincipal": arn}, arn):
         properties = deployed(sam, **given)["OperatorRole"]["Properties"]
-        assert properties["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"AWS": trusted}
+        (trust,) = properties["AssumeRolePolicyDocument"]["Statement"]
+        assert trust["Principal"] == {"AWS": trusted}
+        assert trust["Condition"] == {"Bool": {"aws:MultiFactorAuthPresent": "true"}}
 
     assert len(json.dumps(properties["Policies"][0]["PolicyDocument"]).replace(" ", "")) < MOST_OF_A_POLICY
     assert properties["MaxSessionDuration"] == 12 * 3600

@@ -291,3 +291,19 @@ def test_an_agent_of_a_merchant_is_no_system_user(command: Run) -> None:
     assert read(agents.key(system.id)) == system
 
     assert read(agents.key(account.agent.id)) == account.agent
+
+
+def test_a_second_factor_is_switched_off_after_a_question(command: Run) -> None:
+    account = an_account(system=True, totp_on=True)
+    account.set_on_login(totp_sealed=b"sealed", totp_step=1, recovery_codes=frozenset({"a digest"}))
+    off = ("system-users", "totp-off", "--email", account.email)
+
+    with pytest.raises(SystemExit, match=r"Switch off the second factor of system user .* Add --yes"):
+        command(*off)
+    assert account.login.totp_sealed
+    assert "has no second factor" in command(*off, "--yes")
+    login, agent = account.login, read(agents.key(account.agent.id))
+    assert (login.totp_sealed, login.totp_step, login.recovery_codes) == (None, None, frozenset())
+    assert agent
+    assert not agent.totp_on
+    assert {"second_factor", "totp_on"} == set(audit.of(f"agent#{agent.id}")[-1].fields)
