@@ -207,7 +207,7 @@ def test_every_module_is_loaded_by_a_page_and_imports_only_its_files() -> None:
     found = [f"{page}/main.{kind}" for page in (SHOP, TILL) for kind in ("js", "css")]
     for name in found:
         text = (FOLDER / name).read_text(encoding="utf-8")
-        imported = re.findall(r'^@?import\b[^;"]*"([^"]+)"', text, re.MULTILINE)
+        imported = re.findall(r'(?:^@?import\b[^;"]*|\bimport\()"([^"]+)"', text, re.MULTILINE)
         found += {urljoin(name, path) for path in imported} - set(found)
 
     code = (name for page in (SHOP, TILL) for name in pages.files(page) if name.endswith(("js", "css")))
@@ -239,7 +239,10 @@ def test_a_library_is_the_file_of_its_package(name: str) -> None:
 
 
 def test_every_library_comes_with_its_licence() -> None:
-    assert {path.name for path in LIBRARIES.iterdir()} == FILES.keys() == SHA256.keys()
+    of_the_shop = {
+        f"../{SHOP}/{path.name}" for kind in ("mjs", "LICENSE") for path in (FOLDER / SHOP).glob(f"*.{kind}")
+    }
+    assert {path.name for path in LIBRARIES.iterdir()} | of_the_shop == FILES.keys() == SHA256.keys()
     assert {package.name.partition("@")[0] for package, _ in FILES.values()} == {
-        path.stem for path in LIBRARIES.glob("*.LICENSE")
+        path.stem for path in FOLDER.glob("*/*.LICENSE")
     }

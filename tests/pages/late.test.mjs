@@ -573,6 +573,7 @@ const LOADS = {
   "shop/payments.js": 3,
   "shop/price_list.js": 2,
   "shop/receipt.js": 1,
+  "shop/second_factor.js": 1,
   "shop/shop_form.js": 1,
   "shop/sign_in.js": 1,
   "shop/terminals.js": 1,

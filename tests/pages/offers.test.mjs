@@ -415,7 +415,7 @@ test("The navigation shows webhooks to managers, and views of a merchant only af
   assert.ok(links(await aShop()).includes("Webhooks"));
   assert.ok(!links(await aShop({ me: CASHIER })).includes("Webhooks"));
   const tab = await aShop({ me: SUPPORT, hash: "#/webhooks" });
-  assert.deepEqual(inView(tab), ["Choose", "Find"]);
+  assert.deepEqual(inView(tab), ["Choose", "Find", "Set up a second factor"]);
 });
 
 test("A report offers the next day only of a day before today", async () => {

@@ -216,7 +216,7 @@ export class Shop {
     const own = this.answers[kind];
     const answered = typeof own === "function" ? own(request) : own;
     if (answered !== undefined) return answered;
-    if (kind === "health") return {};
+    if (["health", "user/password/forgot", "user/password/reset"].includes(kind)) return {};
     if (kind === "user/login/session")
       return { Data: { SessionID: this.sign(Object.values(this.people).find((one) => one.Email === body.Email)) } };
     const me = this.tokens.get(token);
@@ -228,6 +228,7 @@ export class Shop {
   #usual(kind, body, path) {
     const usual = {
       "user/logout/session": {},
+      "user/totp": { Data: body?.Code ? { RecoveryCodes: ["ABCDEFGHJK"] } : { Secret: "S", Uri: "otpauth://totp/x" } },
       "report/takings": { Takings: [], Taxes: [], Late: [], ReceiptNumbers: [] },
       "report/export": { Url: "https://files.example/x" },
       "report/drawer": { Drawer: DRAWER },

@@ -13,11 +13,13 @@ const CALLS = {
   "kit/send_receipt.js": 1,
   "shop/choose_merchant.js": 1,
   "shop/drawers.js": 3,
+  "shop/forgotten.js": 2,
   "shop/frame.js": 1,
   "shop/history.js": 3,
   "shop/merchants.js": 3,
   "shop/price_draft.js": 2,
   "shop/receipt.js": 1,
+  "shop/second_factor.js": 1,
   "shop/shop_form.js": 2,
   "shop/sign_in.js": 4,
   "shop/takings.js": 2,
@@ -65,8 +67,8 @@ const submit = (tab) =>
   tab.click(
     [...tab.all("form button"), ...tab.all("dialog form button")].filter((one) => one.type === "submit").at(-1),
   );
-const openTerminals = (tab) => {
-  const [part] = tab.all("details.messages");
+const openDetails = (tab) => {
+  const [part] = tab.all("details");
   part.open = true;
   tab.fire(part, "toggle");
 };
@@ -132,12 +134,29 @@ const SENT = {
   ],
   "a change of a till": ["merchant/pos/ID/update", 3, false, at("#/tills/3"), [{ Name: "Ben" }], submit],
   "a change of the shop": ["merchant/update", 3, false, at("#/shop"), [{ Name: "Tea" }], submit],
+  "a second factor": ["user/totp", 1, false, at("#/shop"), [], "Set up a second factor"],
+  "a link for a forgotten password": [
+    "user/password/forgot",
+    1,
+    false,
+    () => aShop({ me: null }),
+    [openDetails, { forgotten: "olga@example.com" }],
+    "Send a link",
+  ],
+  "a password by a link": [
+    "user/password/reset",
+    1,
+    false,
+    () => aShop({ me: null, hash: "#/reset/T" }),
+    [{ password: "a long password" }],
+    submit,
+  ],
   "a change of a terminal": [
     "merchant/terminal/ID/update",
     3,
     false,
     at("#/tills"),
-    [openTerminals, (tab) => tab.click(tab.all(".devices button")[0]), { City: "Paarl" }],
+    [openDetails, (tab) => tab.click(tab.all(".devices button")[0]), { City: "Paarl" }],
     submit,
   ],
   "a new key": ["merchant/pos/ID/update", 3, false, at("#/tills/3"), [first("New secret key")], "Make a new key"],

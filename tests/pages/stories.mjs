@@ -128,7 +128,7 @@ const requestOf = ({ method, path, key, token, body }) =>
 const REFERENCES = setOf("for aria-describedby aria-labelledby aria-controls");
 
 const VIEWS =
-  /^#(\/(today|days|week|day-report|drawer|payments|tills|price-list|shop|webhooks|merchant|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
+  /^#(\/(today|days|week|day-report|drawer|payments|tills|price-list|shop|webhooks|merchant|reset|sell|items|amount|pay|sales|day)(\?|\/|$)|main$)/;
 
 // What no page may have: a reference to a part or a view that is not there, and a value that is none.
 function faultsOf(document) {

@@ -1072,6 +1072,45 @@ story(
   "Afrikaans",
   "#/today",
 );
+const NEEDS_CODE = { status: 401, ErrorCode: 109, ErrorMessage: "A code." };
+const opened = (tab) => {
+  const [part] = tab.all("details");
+  part.open = true;
+  tab.fire(part, "toggle");
+};
+story(
+  "A second factor, and a sign-in with its code",
+  () => aShop({ hash: "#/shop" }),
+  "Set up a second factor",
+  answer({ "user/totp": NEEDS_CODE }),
+  { code: "000000" },
+  "Switch it on",
+  answer({ "user/totp": undefined }),
+  { code: "123456" },
+  "Switch it on",
+  "Done",
+  "Switch it off",
+  { code: "123456" },
+  among("form:not(.card)", "Switch it off"),
+  answer({ "user/login/session": ({ body }) => (body.Code ? undefined : NEEDS_CODE) }),
+  "Sign out",
+  signIn(OWNER.Email),
+  { code: "123456" },
+  "Sign in",
+);
+story(
+  "A forgotten password, and the page of its link",
+  () => aShop({ me: null }),
+  opened,
+  { forgotten: OWNER.Email },
+  "Send a link",
+  "#/reset/T",
+  answer({ "user/password/reset": { status: 401, ErrorCode: 106, ErrorMessage: "Dead." } }),
+  { password: "a long password" },
+  "Set the password",
+  answer({ "user/password/reset": undefined }),
+  "Set the password",
+);
 
 // The till.
 const TEA = "Tea R 25.00";

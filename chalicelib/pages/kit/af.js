@@ -10,6 +10,8 @@ export const af = {
   retry: "Probeer weer",
   cancel: "Kanselleer",
   done: "Klaar",
+  code: "Kode",
+  codeHint: "Die ses syfers van jou toep, of 'n herstelkode.",
   ambiguous: "Die teken voor die laaste drie syfers kan duisende of 'n breuk beteken. Tik 1500, of 1,5.",
   errors: {
     noAnswer: "Die diens het nie geantwoord nie. Kyk na die verbinding en probeer weer.",
@@ -29,6 +31,8 @@ export const af = {
       [ErrorCode.AGENT_BLOCKED]: "Hierdie aanmelding is geblokkeer. Vra 'n administrateur van die winkel.",
       [ErrorCode.LOGIN_LOCKED]:
         "Hierdie aanmelding is ná verkeerde wagwoorde gesluit. Wag 30 minute, of vra 'n administrateur van die winkel.",
+      [ErrorCode.SECOND_FACTOR]:
+        "'n Tweede faktor is nodig: tik 'n nuwe kode van jou toep, of 'n herstelkode. Elkeen werk een keer.",
       [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
       [ErrorCode.VALIDATION_FAILED]: "Iets wat ingetik is, kan nie gebruik word nie. Verander dit en probeer weer.",
       [ErrorCode.EMAIL_TAKEN]: "'n Ander aanmelding het reeds hierdie e-pos.",

@@ -8,6 +8,7 @@ const REPEATS = 2; // of a request, when the service asks for a retry in a few s
 const MAX_WAIT_S = 5;
 const MAX_ANSWER_S = 40; // the service answers within 29 s or not at all
 const LOST = 0; // no answer came, so there is no ErrorCode
+const OF_CODES = new Set([ErrorCode.LOGIN_LOCKED, ErrorCode.SECOND_FACTOR]); // these leave the session as it is
 const NOT_ATTEMPTED = ErrorCode.DEPENDENCY_UNAVAILABLE; // nothing was sent to the bank, and the key is used up
 
 export class Refusal extends Error {
@@ -127,7 +128,7 @@ export async function call(path, body, { key, isRepeatable = true } = {}) {
       return await send(body ? "POST" : "GET", path, { body, key, token });
     } catch (refusal) {
       const isSoon = refusal.retryAfter > 0 && refusal.retryAfter <= MAX_WAIT_S;
-      if (refusal.status === 401 && token) {
+      if (refusal.status === 401 && token && !OF_CODES.has(refusal.code)) {
         if (session()?.token === token) await signInAgain();
       } else if (isRepeatable && isSoon && sent < REPEATS) {
         sent += 1;

@@ -10,6 +10,8 @@ export const en = {
   retry: "Try again",
   cancel: "Cancel",
   done: "Done",
+  code: "Code",
+  codeHint: "The six digits of your app, or a recovery code.",
   ambiguous: "The mark before the last three figures can mean thousands or a fraction. Type 1500, or 1.5.",
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
@@ -29,6 +31,8 @@ export const en = {
       [ErrorCode.AGENT_BLOCKED]: "This login is blocked. Ask an administrator of the shop.",
       [ErrorCode.LOGIN_LOCKED]:
         "This login is locked after wrong passwords. Wait 30 minutes, or ask an administrator of the shop.",
+      [ErrorCode.SECOND_FACTOR]:
+        "A second factor is needed: type a new code of your app, or a recovery code. Each works once.",
       [ErrorCode.MERCHANT_BLOCKED]: "The shop is blocked. Ask the support of this service.",
       [ErrorCode.VALIDATION_FAILED]: "Something that was entered cannot be used. Change it and try again.",
       [ErrorCode.EMAIL_TAKEN]: "Another login has this e-mail already.",

@@ -63,6 +63,17 @@ export function Field({ label, hint, problem, children, ...input }) {
   </div>`;
 }
 
+// The code of a second factor. It takes the focus anew for each new value of `asked`.
+export function CodeField({ asked }) {
+  useLayoutEffect(() => {
+    const field = document.getElementById("code");
+    field.focus();
+    field.select();
+  }, [asked]);
+  return html`<${Field} id="code" name="code" label=${texts.code} hint=${texts.codeHint} required maxlength="64"
+    autocomplete="one-time-code" autocapitalize="none" spellcheck=${false} />`;
+}
+
 // The problem of the field with this ID.
 export const Problem = ({ id, words }) =>
   words && html`<small id=${`${id}-problem`} class="bad" role="alert">${words}</small>`;

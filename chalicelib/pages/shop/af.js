@@ -64,7 +64,12 @@ export const af = {
     reference: "Die koppelvlak se naslaanwerk",
     forgotten: "Wagwoord vergeet?",
     newPassword:
-      "'n Administrateur van jou winkel stel vir jou 'n nuwe een, onder Kassas. Is daar geen ander administrateur nie? Vra dan die ondersteuning van hierdie diens.",
+      "Is jy nie 'n administrateur nie? Dan stel 'n administrateur van jou winkel vir jou 'n nuwe wagwoord, onder Kassas.",
+    linkHint: "'n Administrateur kry 'n skakel per e-pos. Dit werk 30 minute lank, een keer.",
+    sendLink: "Stuur 'n skakel",
+    linkSent: "As dit 'n administrateur se e-pos is, is 'n skakel op pad. Kyk in jou e-posse.",
+    linkDead: "Hierdie skakel werk nie meer nie. Vra 'n nuwe een by “Wagwoord vergeet?”.",
+    passwordSet: "Jou nuwe wagwoord is gestel, en elke vorige sessie het geëindig. Meld daarmee aan.",
   },
   today: {
     title: "Vandag",
@@ -478,6 +483,20 @@ export const af = {
       barcode: "Dit is nie 'n EAN- of UPC-strepieskode nie. Is dit in jou sigblad 'n teks, met al sy syfers?",
       active: "Skryf true of false.",
     },
+  },
+  secondFactor: {
+    title: "Tweede faktor",
+    off: "Jou wagwoord alleen maak hierdie winkel oop. Met 'n tweede faktor is ook 'n kode van 'n toep op jou foon nodig.",
+    on: "'n Tweede faktor is aan: jou wagwoord werk net saam met 'n kode van jou toep.",
+    begin: "Stel 'n tweede faktor op",
+    another: "Stel 'n ander toep op",
+    end: "Skakel dit af",
+    scan: "Skandeer dit met 'n waarmerktoep, soos Google Authenticator, en tik die kode wat dit wys.",
+    qrCode: "QR: skandeer dit met jou toep",
+    noCamera: "Sonder 'n kamera: tik hierdie geheim",
+    confirm: "Skakel dit aan",
+    codesOnce:
+      "Dit is aan. Hierdie herstelkodes is vir die dag dat jou foon weg is. Elkeen werk een keer, en hulle word net nou gewys: druk hulle.",
   },
   shop: {
     title: "Winkel",

@@ -5,6 +5,7 @@ import { useIsLeft } from "../kit/left.js";
 import { formatCount } from "../kit/money.js";
 import { Failure, Field } from "../kit/parts.js";
 import { go, parse } from "../kit/route.js";
+import { SecondFactor } from "./second_factor.js";
 import { BLOCKED } from "./till_list.js";
 import { idOfAny, recent, show } from "./merchants.js";
 import { texts } from "./texts.js";
@@ -74,4 +75,4 @@ function Find() {
 }
 
 export const ChooseMerchant = () => html`<div class="title"><h1>${names.title}</h1></div>
-  <div class="loaded"><${Choice} /><${Find} /></div>`;
+  <div class="loaded"><${Choice} /><${Find} /><${SecondFactor} /></div>`;

@@ -63,7 +63,12 @@ export const en = {
     reference: "The reference of the interface",
     forgotten: "Forgot your password?",
     newPassword:
-      "An administrator of your shop sets a new one for you, under Tills. Is there no other administrator? Then ask the support of this service.",
+      "Are you no administrator? Then an administrator of your shop sets a new password for you, under Tills.",
+    linkHint: "An administrator gets a link by e-mail. It is good for 30 minutes, once.",
+    sendLink: "Send a link",
+    linkSent: "If this is the e-mail of an administrator, a link is on its way. Look into your e-mails.",
+    linkDead: "This link is no longer good. Ask for a new one at “Forgot your password?”.",
+    passwordSet: "Your new password is set, and every session of before has ended. Sign in with it.",
   },
   today: {
     title: "Today",
@@ -464,6 +469,20 @@ export const en = {
       barcode: "This is no EAN or UPC barcode. Is it a text in your spreadsheet, with all its digits?",
       active: "Write true or false.",
     },
+  },
+  secondFactor: {
+    title: "Second factor",
+    off: "Your password alone opens this shop. With a second factor it also needs a code of an app on your telephone.",
+    on: "A second factor is on: your password works only with a code of your app.",
+    begin: "Set up a second factor",
+    another: "Set up another app",
+    end: "Switch it off",
+    scan: "Scan this with an authenticator app, such as Google Authenticator, and type the code that it shows.",
+    qrCode: "QR: scan it with your app",
+    noCamera: "Without a camera: type this secret",
+    confirm: "Switch it on",
+    codesOnce:
+      "It is on. These recovery codes are for the day your telephone is lost. Each works once, and they are shown only now: print them.",
   },
   shop: {
     title: "Shop",

@@ -3,6 +3,7 @@ import { callAs, expired, signOut } from "../kit/api.js";
 import { Languages, Skip, useTitle } from "../kit/parts.js";
 import { address, useRoute } from "../kit/route.js";
 import { account, change, merchant, session, useSession } from "../kit/session.js";
+import { ResetPassword } from "./forgotten.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
 import { texts } from "./texts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -44,7 +45,7 @@ export function Frame({ views }) {
 
   const title = id && shown.one ? shown.oneTitle : shown.title;
   useTitle(
-    signedIn ? title : texts.signIn.title,
+    view === "reset" ? texts.tills.newPassword : signedIn ? title : texts.signIn.title,
     (signedIn && (merchant().Name ?? signedIn.me.ClientName)) || texts.name,
   );
   useLayoutEffect(() => {
@@ -52,10 +53,11 @@ export function Frame({ views }) {
     if (session()) refresh().catch(() => {}); // stored facts are good enough; the view shows errors
   }, []);
   useLayoutEffect(() => {
-    if (signedIn) main.current.focus({ preventScroll: true });
+    if (signedIn) main.current?.focus({ preventScroll: true });
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view, id, who]);
 
+  if (view === "reset") return html`<${ResetPassword} token=${id} />`;
   if (!signedIn) return html`<${SignIn} />`;
   const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant && !(id && shown.isOfAnyMerchant); // one payment brings its merchant
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;

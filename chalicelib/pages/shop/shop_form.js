@@ -5,6 +5,7 @@ import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
 import { language } from "../kit/language.js";
 import { change, isManager, merchant, session } from "../kit/session.js";
+import { SecondFactor } from "./second_factor.js";
 import { Checks, LINKED, TAKEN, featureChanges, featuresOf } from "./till_form.js";
 import { ACTIVE, BLOCKED, isActive } from "./till_list.js";
 import { texts } from "./texts.js";
@@ -100,5 +101,6 @@ function Shown({ stored }) {
 export function ShopPage() {
   const state = useLoaded(read, String(merchant().ClientID));
   return html`<div class="title"><h1>${texts.shop.title}</h1></div>
-    <${Loaded} state=${state}>${(stored) => html`<${Shown} stored=${stored} />`}<//>`;
+    <${Loaded} state=${state}>${(stored) => html`<${Shown} stored=${stored} />`}<//>
+    <${SecondFactor} />`;
 }

@@ -1,14 +1,17 @@
 // Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "../kit/api.js";
 import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
+import { ErrorCode } from "../kit/error_codes.js";
+import { Forgotten } from "./forgotten.js";
 import { useIsLeft } from "../kit/left.js";
-import { Failure, Field, Languages } from "../kit/parts.js";
+import { CodeField, Failure, Field, Languages } from "../kit/parts.js";
 import { begin, session } from "../kit/session.js";
 import { texts } from "./texts.js";
-import { html, useLayoutEffect, useRef } from "../kit/view.js";
+import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
 
-async function signIn(email, password) {
-  const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
+async function signIn(email, password, code) {
+  const body = { Email: email, Password: password, ...(code && { Code: code }) };
+  const { Data } = await callAs(null, "user/login/session", body);
   const { Data: me } = await callAs(Data.SessionID, "user/me");
   if (!me.ClientID) return { token: Data.SessionID, me };
   // Sums are in the merchant's currency; the agent's own terminal may have another one.
@@ -20,6 +23,7 @@ async function signIn(email, password) {
 
 function SignInForm({ email = "", onSignedIn, children }) {
   const form = useRef(null);
+  const [needsCode, askCode] = useState(false);
   const isLeft = useIsLeft();
   useLayoutEffect(() => {
     form.current.querySelector(email ? "[type=password]" : "input").focus();
@@ -28,12 +32,13 @@ function SignInForm({ email = "", onSignedIn, children }) {
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
     try {
-      const signedIn = await signIn(typed.get("email").trim(), typed.get("password"));
+      const signedIn = await signIn(typed.get("email").trim(), typed.get("password"), typed.get("code"));
       if (isLeft())
         callAs(signedIn.token, "user/logout/session", {}).catch(() => {}); // somebody gave it up
       else onSignedIn(signedIn);
     } catch (refusal) {
-      form.current?.querySelector("[type=password]").select();
+      if (refusal.code === ErrorCode.SECOND_FACTOR) askCode(true);
+      else form.current?.querySelector("[type=password]").select();
       throw refusal;
     }
   });
@@ -44,6 +49,7 @@ function SignInForm({ email = "", onSignedIn, children }) {
       defaultValue=${email} autocapitalize="none" spellcheck=${false} />
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required
       autocomplete="current-password" autofocus=${Boolean(email)} />
+    ${needsCode && html`<${CodeField} asked=${error} />`}
     <div class="actions">
       <${ActButton} class="main" isBusy=${isBusy}>${texts.signIn.button}<//>
       ${children}
@@ -57,7 +63,7 @@ export function SignIn() {
       <p class="brand">${texts.name}</p>
       <h1>${texts.signIn.title}</h1>
       <${SignInForm} onSignedIn=${({ token, me }) => begin(token, me)} />
-      <details><summary>${texts.signIn.forgotten}</summary><p>${texts.signIn.newPassword}</p></details>
+      <${Forgotten} />
     </div>
     <p class="aside"><a href="docs">${texts.signIn.reference}</a></p>
     <${Languages} />

