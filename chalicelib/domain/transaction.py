@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from chalicelib.domain.business_days import ZONE, business_day
 from chalicelib.domain.kinds import ENGLISH, InputType
@@ -438,6 +438,11 @@ class Transaction:
     # The owner of each large attribute that stands in an item of its own: this transaction, or its payment.
     apart: Mapping[str, str] | None = field(default=None, compare=False)
     LARGE: ClassVar = ("receipt_purchases", "receipt_taxes", "particulars_description", "particulars_ext_tran_data")
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """Return its ID, merchant and TID, for the log."""
+        return {"transaction": self.id, "merchant": self.client_id, "terminal": self.terminal_name}
 
     @property
     def is_reversal(self) -> bool:

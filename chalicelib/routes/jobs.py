@@ -38,20 +38,21 @@ def sweep(_event: CloudWatchEvent) -> None:
 def _sweep(kind: str, run: Callable[[datetime], "Swept"]) -> None:
     """Do the due work of one kind, with a line in the log. A defect stops no other kind and leaves no line `sweep`.
 
-    An outage is no defect: the next run tries again.
+    An outage is no defect: the next run tries again. The line names the merchant of the oldest work that is left.
     """
     from chalicelib.errors import ServiceError  # noqa: PLC0415  see above
     from chalicelib.log import log, log_defect  # noqa: PLC0415  see above
+    from chalicelib.services.lane_runner import facts_of  # noqa: PLC0415  see above
 
     try:
-        swept = run(outside.now())
+        facts = facts_of(run(outside.now()))
     except Exception as failure:  # noqa: BLE001  see the docstring
         if isinstance(failure, ServiceError) and failure.error.is_outage:
             log("sweep", kind=kind, outage=failure.error.code)
         else:
             log_defect(failure, kind=kind)
     else:
-        log("sweep", kind=kind, done=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
+        log("sweep", kind=kind, **facts)
 
 
 @jobs.schedule(Rate(LOOK_MINUTES, unit=Rate.MINUTES))

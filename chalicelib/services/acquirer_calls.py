@@ -83,7 +83,7 @@ class Calls:
         except UnreachableError:
             raise
         except AcquirerError:
-            log("answer_lost", acquirer=self._transaction.acquirer, transaction=self._transaction.id)
+            log("answer_lost", acquirer=self._transaction.acquirer, **self._transaction.named)
             raise
         except Exception as defect:  # noqa: BLE001  after any defect the request may have been sent
             log_defect(defect, transaction=self._transaction.id)

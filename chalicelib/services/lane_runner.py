@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from chalicelib import outside
 from chalicelib.errors import ServiceError
@@ -48,6 +48,13 @@ class Swept:
     behind_seconds: int = 0
     is_unfinished: bool = False  # the time ran out
     silent: tuple[str, ...] = ()  # lanes of receivers that do not answer
+    oldest: tuple[str, Due] | None = field(default=None, compare=False)  # work that is left, with its table
+
+
+def facts_of(swept: Swept) -> dict[str, Any]:
+    """Return the facts of a run for the log, with the owner of the oldest work that is left."""
+    facts = {"done": swept.done, "behind_seconds": swept.behind_seconds, "silent": swept.silent}
+    return facts | ({"oldest": swept.oldest[1].name, **due_records.owner_of(*swept.oldest)} if swept.oldest else {})
 
 
 @outside.made_once
@@ -118,12 +125,14 @@ class Run:
     def swept(self, *, counts_silent: bool = True) -> Swept:
         """Return the results. `counts_silent`: count the lanes of silent receivers as behind."""
         counted = [lane for lane in self._lanes if counts_silent or not lane.is_silent]
-        left = [entry.since for lane in counted for entry in lane.left.values()]
+        left = ((lane.table, entry) for lane in counted for entry in lane.left.values())
+        oldest = min(left, key=lambda one: one[1].since, default=None)
         return Swept(
             sum(lane.done for lane in self._lanes),
-            max(0, int((self._now() - min(left)).total_seconds())) if left else 0,
+            max(0, int((self._now() - oldest[1].since).total_seconds())) if oldest else 0,
             any(lane.is_unfinished for lane in self._lanes),
             tuple(lane.name for lane in self._lanes if lane.is_silent),
+            oldest,
         )
 
     def _now(self) -> datetime:

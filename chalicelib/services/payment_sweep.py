@@ -50,9 +50,9 @@ def _attempt(entry: Due, now: datetime) -> Done:
         return Done()
     after, done = _resolve(transaction, now)
     if after.phase is Phase.AUTO_CANCELLING:
-        log("reversal_outstanding", transaction=after.id, acquirer=after.acquirer)
+        log("reversal_outstanding", acquirer=after.acquirer, **after.named)
     if after.is_pending and now >= after.deadline:
-        log("overdue", transaction=after.id, phase=after.phase)
+        log("overdue", phase=after.phase, **after.named)
     return done
 
 

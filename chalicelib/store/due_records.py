@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from chalicelib.store.table import Item, attribute_names, pages_of, readable, table_name, value_of
+from chalicelib.store.table import Item, Key, attribute_names, pages_of, read, readable, table_name, value_of
 
 PAGE = 100
 
@@ -26,6 +26,20 @@ class Due:
     def name(self) -> str:
         """Return the values of the key, for the log."""
         return " ".join(self.key[name] for name in sorted(self.key))
+
+
+@dataclass(frozen=True)
+class _Owner:
+    client_id: int | None = None
+    terminal_name: str | None = None
+
+
+def owner_of(table: str, entry: Due) -> Mapping[str, Any]:
+    """Return the merchant and the TID of a due record, for the log. Messages and events have no TID."""
+    if "day" in entry.key:
+        return {"merchant": int(entry.key["day"].partition("#")[0])}
+    found = read(Key(table, _Owner, entry.key)) or _Owner()
+    return {"merchant": found.client_id, "terminal": found.terminal_name}
 
 
 def of_lane(table: str, lane: str, until: datetime) -> Iterator[Due]:

@@ -57,6 +57,7 @@ class BookedTransaction:
     """The fields of a stored transaction for a reconciliation. Reading all fields takes half as long again."""
 
     id: str
+    client_id: int
     phase: Phase
     terminal_name: str
     currency: Currency
@@ -77,6 +78,7 @@ class Booking:
     id: str
     rrn: str
     stan: int | None
+    merchant: int  # its ID
     tid: str
     type: str
     amount: Decimal
@@ -84,6 +86,11 @@ class Booking:
     approval_code: str
     state: str  # for people
     standing: Standing
+
+    @property
+    def shop(self) -> str:
+        """Return the merchant and the terminal."""
+        return f"merchant {self.merchant}, terminal {self.tid}"
 
     def __str__(self) -> str:
         return f"{self.type} {self.amount:f} {self.currency}"
@@ -107,6 +114,11 @@ class Row:
     currency: str  # alpha-3
     approval_code: str
 
+    @property
+    def shop(self) -> str:
+        """Return the terminal. The list does not know our merchants."""
+        return f"terminal {self.tid}"
+
     def __str__(self) -> str:
         return f"{self.type} {self.amount:f} {self.currency}"
 
@@ -120,9 +132,11 @@ class Difference:
     field: Field
     ours: str
     theirs: str
+    shop: str  # the TID, with the merchant where we have the transaction
 
     def __str__(self) -> str:
-        return f"{self.id:<36}  {self.rrn:<12}  {self.field:<13}  ours {self.ours}, theirs {self.theirs}"
+        values = f"ours {self.ours}, theirs {self.theirs}"
+        return f"{self.id:<36}  {self.rrn:<12}  {self.field:<13}  {values}; {self.shop}"
 
 
 @dataclass(frozen=True)
@@ -151,6 +165,7 @@ def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
         id=transaction.id,
         rrn=transaction.result_rrn or "",
         stan=transaction.host.trace.stan if transaction.host else None,
+        merchant=transaction.client_id,
         tid=transaction.terminal_name.strip(),
         type=REFUND if transaction.original_id else PURCHASE,
         amount=from_minor(transaction.amount_minor, transaction.currency),
@@ -190,26 +205,26 @@ def _of_rrn(ours: list[Booking], theirs: list[Row], day: date) -> Iterator[Diffe
     ours = sorted(ours, key=lambda one: (one.standing is not Standing.MADE, one.id))
     for number, (booking, row) in enumerate(zip_longest(ours, theirs)):
         if booking and number:
-            yield Difference(booking.rrn, booking.id, Field.RRN, f"also of {ours[0].id}", NOTHING)
+            yield Difference(booking.rrn, booking.id, Field.RRN, f"also of {ours[0].id}", NOTHING, booking.shop)
         if booking and row:
             yield from _of_pair(booking, row, day)
         elif booking:
             yield from _unlisted(booking)
         elif row and number:
             last = ours[-1].id if ours else NOTHING
-            yield Difference(row.rrn, last, Field.DUPLICATE, NOTHING, f"{row} again in line {row.line}")
+            yield Difference(row.rrn, last, Field.DUPLICATE, NOTHING, f"{row} again in line {row.line}", row.shop)
         elif row and row.day != day:
-            yield Difference(row.rrn, NOTHING, Field.DATE, str(day), str(row.day))
+            yield Difference(row.rrn, NOTHING, Field.DATE, str(day), str(row.day), row.shop)
         elif row:
-            yield Difference(row.rrn, NOTHING, Field.MISSING_HERE, NOTHING, str(row))
+            yield Difference(row.rrn, NOTHING, Field.MISSING_HERE, NOTHING, str(row), row.shop)
 
 
 def _unlisted(booking: Booking) -> Iterator[Difference]:
     rrn = booking.rrn or NOTHING
     if booking.standing is Standing.MADE:
-        yield Difference(rrn, booking.id, Field.MISSING_THERE, str(booking), NOTHING)
+        yield Difference(rrn, booking.id, Field.MISSING_THERE, str(booking), NOTHING, booking.shop)
     elif booking.standing is Standing.OPEN:
-        yield Difference(rrn, booking.id, Field.OPEN, f"{booking}, {booking.state}", NOTHING)
+        yield Difference(rrn, booking.id, Field.OPEN, f"{booking}, {booking.state}", NOTHING, booking.shop)
 
 
 def _of_pair(booking: Booking, row: Row, day: date) -> Iterator[Difference]:
@@ -228,7 +243,7 @@ def _of_pair(booking: Booking, row: Row, day: date) -> Iterator[Difference]:
         pairs.append((Field.APPROVAL_CODE, booking.approval_code, row.approval_code))
     for field, mine, other in pairs:
         if mine != other:
-            yield Difference(booking.rrn, booking.id, field, _text(mine), _text(other))
+            yield Difference(booking.rrn, booking.id, field, _text(mine), _text(other), booking.shop)
 
 
 def _text(value: object) -> str:

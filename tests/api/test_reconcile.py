@@ -79,5 +79,8 @@ def test_the_books_of_a_day_agree_with_the_messages_that_the_host_carried_out(
 
     assert "0 differences, 0 open; 3 in our books, 3 in the list.\n" in agreed
     for one, state in ((cancelled, "cancelled"), (declined, "declined")):
-        assert f"{one}  {rows[one].rrn}  state          ours {state}, theirs listed\n" in differing
+        assert (
+            f"{one}  {rows[one].rrn}  state          ours {state}, theirs listed; merchant 1, terminal DEMO0001\n"
+            in differing
+        )
     assert "2 differences, 0 open; 3 in our books, 5 in the list.\n" in differing

@@ -446,6 +446,9 @@ def test_the_log_names_lost_answers_and_reversals_that_are_outstanding(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     mine = [line["event"] for line in lines if line.get("transaction") == payment.id]
     assert mine == ["answer_lost", "answer_lost", "reversal_outstanding"]
+    assert {(line["merchant"], line["terminal"]) for line in lines if line.get("transaction") == payment.id} == {
+        (stored(payment).client_id, stored(payment).terminal_name)
+    }
 
 
 def test_a_linked_card_is_refused_where_no_acquirer_takes_it(till: Till) -> None:

@@ -130,6 +130,7 @@ def test_a_record_that_meets_an_outage_comes_again(
 
 
 HOUR = timedelta(hours=1)
+RUN = payment_sweep.run
 
 
 def test_the_sweep_says_for_how_long_a_payment_has_been_due() -> None:
@@ -149,5 +150,19 @@ def test_a_payment_that_is_open_past_its_deadline_is_told(capsys: pytest.Capture
     with broken(inquire=failing(AnswerLostError()), reverse=failing(AnswerLostError())):
         payment_sweep.run(payment.deadline + HOUR)
 
-    told = [line for line in capsys.readouterr().out.splitlines() if '"event": "overdue"' in line]
-    assert any(payment.id in line for line in told)
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    told = [line for line in lines if (line["event"], line.get("transaction")) == ("overdue", payment.id)]
+    assert [(line["merchant"], line["terminal"]) for line in told] == [(payment.client_id, payment.terminal_name)]
+
+
+def test_a_sweep_names_the_shop_of_the_oldest_work_that_it_leaves(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    payment = stored_transaction(a_till().pay(a_card_body(12.68)).id)
+    monkeypatch.setattr(payment_sweep, "run", lambda now: RUN(now + HOUR, seconds=0))
+    jobs.sweep(EVENT, None)
+
+    lines = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [
+        (line["oldest"], line["merchant"], line["terminal"]) for line in lines if line.get("kind") == "payments"
+    ] == [(payment.id, payment.client_id, payment.terminal_name)]

@@ -83,6 +83,10 @@ def kept(transaction: Transaction) -> Transaction:
     return transaction
 
 
+def at(transaction: Transaction) -> str:
+    return f"merchant {transaction.client_id}, terminal {transaction.terminal_name}"
+
+
 def summary(acquirer: str, differences: int, open_ones: int, here: int, there: int) -> str:
     counts = f"{differences} differences, {open_ones} open; {here} in our books, {there} in the list."
     return f"{acquirer}, 2026-03-14: {counts}"
@@ -116,8 +120,8 @@ def test_each_side_is_told_what_it_misses(reconcile: Reconcile, acquirer: str, s
     assert reconcile(listed(theirs)) == (
         1,
         [
-            f"{ours.id}  {ours.result.rrn}  missing there  ours purchase 12.30 ZAR, theirs -",
-            f"{'-':<36}  {theirs.result.rrn}  missing here   ours -, theirs purchase 12.30 ZAR",
+            f"{ours.id}  {ours.result.rrn}  missing there  ours purchase 12.30 ZAR, theirs -; {at(ours)}",
+            f"{'-':<36}  {theirs.result.rrn}  missing here   ours -, theirs purchase 12.30 ZAR; terminal SHOP0001",
             summary(acquirer, 2, 0, 1, 1),
         ],
     )
@@ -133,17 +137,18 @@ def test_every_field_that_differs_is_named(reconcile: Reconcile, acquirer: str, 
 
     status, lines = reconcile(text)
 
+    end = f"; {at(purchase)}"
     start = f"{purchase.id}  {purchase.result.rrn}  "
     assert (status, lines) == (
         1,
         [
-            f"{start}date           ours 2026-03-14, theirs 2026-03-15",
-            f"{start}type           ours purchase, theirs refund",
-            f"{start}amount         ours 12.30, theirs 12.31",
-            f"{start}currency       ours ZAR, theirs USD",
-            f"{start}approval code  ours 333380, theirs A1B2C3",
-            f"{start}TID            ours SHOP0001, theirs SHOP0009",
-            f"{start}STAN           ours {purchase.host.trace.stan:06d}, theirs 999999",
+            f"{start}date           ours 2026-03-14, theirs 2026-03-15{end}",
+            f"{start}type           ours purchase, theirs refund{end}",
+            f"{start}amount         ours 12.30, theirs 12.31{end}",
+            f"{start}currency       ours ZAR, theirs USD{end}",
+            f"{start}approval code  ours 333380, theirs A1B2C3{end}",
+            f"{start}TID            ours SHOP0001, theirs SHOP0009{end}",
+            f"{start}STAN           ours {purchase.host.trace.stan:06d}, theirs 999999{end}",
             summary(acquirer, 7, 0, 1, 1),
         ],
     )
@@ -158,7 +163,10 @@ def test_a_listed_purchase_that_our_books_do_not_count_differs_in_its_state(
     assert reconcile(listed(replace(purchase, phase=Phase.APPROVED))) == (
         1,
         [
-            f"{purchase.id}  {purchase.result.rrn}  state          ours {phase.name.lower()}, theirs listed",
+            (
+                f"{purchase.id}  {purchase.result.rrn}  state          "
+                f"ours {phase.name.lower()}, theirs listed; {at(purchase)}"
+            ),
             summary(acquirer, 1, 0, 0, 1),
         ],
     )
@@ -174,7 +182,7 @@ def test_a_cancelled_purchase_in_the_list_differs_in_its_state(
 
     assert status == 1
     assert lines == [
-        f"{purchase.id}  {purchase.result.rrn}  state          ours cancelled, theirs listed",
+        f"{purchase.id}  {purchase.result.rrn}  state          ours cancelled, theirs listed; {at(purchase)}",
         summary(acquirer, 1, 0, 0, 1),
     ]
 
@@ -193,9 +201,15 @@ def test_what_is_pending_and_not_listed_is_named_and_is_no_difference(
     assert (status, lines) == (
         0,
         [
-            f"{sent.id}  {sent.result.rrn}  open           ours purchase 12.30 ZAR, sent, theirs -",
-            f"{cancelling.id}  {cancelling.result.rrn}  open           ours purchase 12.30 ZAR, cancelling, theirs -",
-            f"{returning.id}  {returning.result.rrn}  open           ours refund 12.30 ZAR, returning, theirs -",
+            f"{sent.id}  {sent.result.rrn}  open           ours purchase 12.30 ZAR, sent, theirs -; {at(sent)}",
+            (
+                f"{cancelling.id}  {cancelling.result.rrn}  open           "
+                f"ours purchase 12.30 ZAR, cancelling, theirs -; {at(cancelling)}"
+            ),
+            (
+                f"{returning.id}  {returning.result.rrn}  open           "
+                f"ours refund 12.30 ZAR, returning, theirs -; {at(returning)}"
+            ),
             summary(acquirer, 0, 3, 1, 1),
         ],
     )

@@ -129,8 +129,8 @@ def test_a_line_names_the_transaction_the_field_and_both_sides() -> None:
     lines = [str(one) for one in compare([booking], [row_of(booking, stan=42, approval_code="")], DAY)]
 
     assert lines == [
-        f"{booking.id}  {booking.rrn}  approval code  ours 333380, theirs -",
-        f"{booking.id}  {booking.rrn}  STAN           ours 000007, theirs 000042",
+        f"{booking.id}  {booking.rrn}  approval code  ours 333380, theirs -; {booking.shop}",
+        f"{booking.id}  {booking.rrn}  STAN           ours 000007, theirs 000042; {booking.shop}",
     ]
 
 
@@ -160,7 +160,7 @@ def test_the_one_that_was_made_is_compared_with_the_row_when_two_have_one_rrn() 
 def test_a_row_of_another_day_is_no_transaction_that_is_missing_here() -> None:
     row = row_of(a_booking(), day=DAY + timedelta(days=1))
 
-    assert compare([], [row], DAY) == [Difference(row.rrn, "-", Field.DATE, "2026-03-14", "2026-03-15")]
+    assert compare([], [row], DAY) == [Difference(row.rrn, "-", Field.DATE, "2026-03-14", "2026-03-15", row.shop)]
 
 
 # A kind of difference makes the host's rows of one transaction, and says what is to be found in them.
