@@ -11,7 +11,7 @@ from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import audit, table
 from chalicelib.store.agents import LOGINS, TABLE, key, login_key
-from chalicelib.store.audit import Act, changed_fields, filled_fields
+from chalicelib.store.audit import Act, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError
 
 
@@ -56,13 +56,9 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: tab
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
     """
-    names = (
-        *changed_fields(before, after),
-        *(["password"] if login.password_hash else []),
-        *(["unlock"] * login.unlock),
-        *(["sessions"] * login.end_sessions),
-        *(["second_factor"] if login.factor else []),
-    )
+    acts = {"password": login.password_hash, "unlock": login.unlock, "sessions": login.end_sessions}
+    acts["second_factor"] = login.factor
+    names = audit.former_values(before, after) | {name: "" for name, is_done in acts.items() if is_done}
     table.commit(
         table.replace_record(key(after.id), after, ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
@@ -78,7 +74,7 @@ def delete(before: Agent, last: Agent, act: Act, *also: table.Write) -> None:
     """
     table.commit(
         table.replace_record(key(last.id), last, ChangedMeanwhileError()),
-        audit.write(f"agent#{last.id}", act, changed_fields(before, last)),
+        audit.write(f"agent#{last.id}", act, audit.former_values(before, last)),
         _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, "#agent_id = :agent_id", {"agent_id": last.id}),
         *also,
     )

@@ -1,9 +1,13 @@
-"""The audit. An entry names account, record and changed fields; it is stored in the transaction of the change."""
+"""The audit. An entry names account, record and changed fields; it is stored in the transaction of the change.
 
+A change keeps the former values of its fields, but no secret and no text that a client sends whole.
+"""
+
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +15,11 @@ from chalicelib.store.table import AlreadyExistsError, Write, list_records, put_
 
 OPERATOR = 0
 BOOKKEEPING = {"version", "credential_version"}
+# Fields without a former value: secrets, and JSON texts as sent, which may hold one.
+CLOSED = re.compile(
+    ".*(sealed|secret|hash|digest).*|(acquirers|printer)_settings|server_fiscalization|sbp|request_context"
+)
+LONGEST = 200  # characters of a former value
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,8 @@ class Audit:
     kind: str
     by: int
     fields: tuple[str, ...] = ()
-    name: str | None = None  # of an operator, on the operator's machine
+    name: str | None = None  # of an operator: its session at AWS, or its login on its machine
+    former: Mapping[str, str] | None = None  # texts for people, by field; an erasure takes them away
 
 
 @dataclass(frozen=True)
@@ -36,9 +46,31 @@ class Act:
 
 
 def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
-    """Return the audit entry of a write to a record ("agent#17"). `token` distinguishes entries of the same instant."""
+    """Return the audit entry of a write to a record ("agent#17"). `token` distinguishes entries of the same instant.
+
+    `names` of a change are those of `former_values`.
+    """
     at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
-    return Audit(name, at, act.kind, act.by, tuple(sorted(names)), act.name)
+    former = {one: text for one, text in names.items() if text} if isinstance(names, Mapping) else {}
+    return Audit(name, at, act.kind, act.by, tuple(sorted(names)), act.name, former or None)
+
+
+def former_values(before: Any, after: Any = None) -> dict[str, str]:
+    """Return the former value of each field that differs in `after`, or of all; "" for none and for a secret."""
+    names = filled_fields(before) if after is None else changed_fields(before, after)
+    pairs = ((name, getattr(before, name), getattr(after, name, None)) for name in names)
+    return {name: "" if CLOSED.fullmatch(name) else _text(was, now)[:LONGEST] for name, was, now in pairs}
+
+
+def _text(value: Any, other: Any = None) -> str:
+    """Return a former value for people: of a group of fields those that differ from the other one."""
+    if is_dataclass(value):
+        named = ((one.name, getattr(value, one.name), getattr(other, one.name, None)) for one in fields(value))
+        return ", ".join(f"{name} {_text(was, now) or '-'}" for name, was, now in named if was != now)
+    if isinstance(value, tuple | frozenset):
+        return "; ".join(sorted(map(_text, value)))
+    text = "" if value is None else str(value)
+    return text.partition("?")[0] if text.startswith("https://") else text  # its query may hold a token
 
 
 def changed_fields(before: Any, after: Any) -> tuple[str, ...]:

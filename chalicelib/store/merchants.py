@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.taxes import FormerTax
 from chalicelib.store import audit
-from chalicelib.store.audit import Act, changed_fields, filled_fields
+from chalicelib.store.audit import Act, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, commit, put_new, read, replace_record
 
@@ -44,5 +44,5 @@ def next_version(before: Merchant, after: Merchant, act: Act) -> tuple[Write, Wr
     """Return the writes of the next version, for a transaction with other writes."""
     return (
         replace_record(key(after.id), after, ChangedMeanwhileError()),
-        audit.write(f"merchant#{after.id}", act, changed_fields(before, after)),
+        audit.write(f"merchant#{after.id}", act, audit.former_values(before, after)),
     )

@@ -7,7 +7,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.terminal import Terminal, canonical_mid
 from chalicelib.errors import ErrorCode, Finding, ServiceError
 from chalicelib.store import audit, merchants, terminals
-from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.audit import Act
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, commit, replace_record, update
 
@@ -57,7 +57,7 @@ def change_terminal(before: Terminal, after: Terminal, act: Act, *also: Write) -
     )
     is_renamed = after.tid.strip() != before.tid.strip()
     renamed = [register_tid(after.client_id, after.tid, after.id), former] if is_renamed else []
-    entry = audit.write(f"terminal#{after.id}", act, changed_fields(before, after))
+    entry = audit.write(f"terminal#{after.id}", act, audit.former_values(before, after))
     commit(replace_record(terminals.key(after.id), after, changed), *renamed, *also, entry)
 
 

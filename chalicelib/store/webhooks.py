@@ -7,7 +7,7 @@ from datetime import datetime
 from chalicelib.domain.deletions import Deletion
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit, table
-from chalicelib.store.audit import Act, changed_fields, filled_fields
+from chalicelib.store.audit import Act, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError
 
 TABLE = "webhooks"
@@ -39,7 +39,7 @@ def change(before: Webhook, after: Webhook, act: Act, *also: table.Write) -> Non
     own, changed = key(after.client_id, after.id), ChangedMeanwhileError()
     table.commit(
         table.replace_record(own, after, changed),
-        audit.write(f"webhook#{after.id}", act, changed_fields(before, after)),
+        audit.write(f"webhook#{after.id}", act, audit.former_values(before, after)),
         *also,
     )
 
@@ -52,7 +52,7 @@ def delete(webhook: Webhook, act: Act, *also: table.Write) -> None:
     own, as_read, changed = key(webhook.client_id, webhook.id), {"version": webhook.version}, ChangedMeanwhileError()
     table.commit(
         table.delete(Deletion.WEBHOOK, own, "#version = :version", as_read, changed),
-        audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook)),
+        audit.write(f"webhook#{webhook.id}", act, audit.former_values(webhook)),
         *also,
     )
 

@@ -28,8 +28,9 @@ from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, signing
 from chalicelib.services import linked_cards
 from chalicelib.settings import SettingsError, settings
-from chalicelib.store import audit
+from chalicelib.store import agents, audit
 from chalicelib.store.aws_client import CallError, RefusedError, is_dropped
+from chalicelib.store.table import read_all
 from infra.local import stage_clock
 from infra.operator import stage, stage_secret, terminal
 from infra.operator.merchants import CARDS, SHOW, merchant_command, takings_command, who_command
@@ -149,10 +150,17 @@ def _audit_command(options: argparse.Namespace) -> None:
     entries = list(audit.of(name))
     if not entries:
         sys.exit(f"No change of {name} is stored. Objects are named like {OBJECTS}, an agent by its e-mail too.")
+    numbers = dict.fromkeys(entry.by for entry in entries if entry.by != audit.OPERATOR)
+    authors = dict(zip(numbers, read_all([agents.key(number) for number in numbers], for_list=True), strict=True))
     for entry in entries:
-        at = entry.at.partition("#")[0]
-        by = f"operator {entry.name or ''}".strip() if entry.by == audit.OPERATOR else f"agent {entry.by}"
-        print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(entry.fields)}")
+        at, former = entry.at.partition("#")[0], entry.former or {}
+        by = f"operator {entry.name or ''}".strip()
+        if entry.by != audit.OPERATOR:
+            author = authors[entry.by]
+            role = "system user" if author and author.is_system_user else "agent"
+            by = f"{role} {entry.by}" + (f", {author.name}" if author else "")
+        named = (f"{one} (was {former[one]})" if one in former else one for one in entry.fields)
+        print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(named)}")
 
 
 YES = {"action": "store_true", "help": "without a question"}
@@ -274,7 +282,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         },
     ),
     "audit": (
-        "print who changed which fields of an object",
+        "print who changed which fields of an object when, and their former values",
         _audit_command,
         {"object": {"help": OBJECTS}},
     ),

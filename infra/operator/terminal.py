@@ -3,14 +3,24 @@
 import getpass
 import os
 import pwd
+import re
 import sys
 
+import boto3
+
 from chalicelib import outside
+from chalicelib.settings import settings
 from chalicelib.store.audit import OPERATOR, Act
+
+NAMELESS = re.compile("(botocore|aws-sdk|AWS-CLI)-session-.*")  # of a profile without `role_session_name`
 
 
 def user() -> str:
-    """Return the name of the operating system's user, or the number of a user without a name."""
+    """Return the name of the session or the user at AWS; on the local stage, or without one, that of this machine."""
+    if not settings().is_local:
+        name = re.split("[/:]", boto3.client("sts").get_caller_identity()["Arn"])[-1]
+        if not NAMELESS.fullmatch(name):
+            return name
     number = os.getuid()
     try:
         return pwd.getpwuid(number).pw_name

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain.agent import Agent
+from chalicelib.domain.agent import Agent, BranchActions, MobileSettings
+from chalicelib.domain.kinds import Features
 from chalicelib.domain.outbox import held_for_stream
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.welcome import welcome_agent
@@ -297,7 +298,26 @@ def test_the_fields_that_have_a_value_in_a_new_record_are_named() -> None:
     assert not {"version", "country_id", "deleted"} & set(names)
 
 
-def test_an_entry_holds_names_and_never_values() -> None:
+def test_a_change_keeps_the_former_values_but_no_secret_and_no_text_as_sent() -> None:
+    before = an_agent(name="Old", tax_id="1", secret_key_sealed=b"sealed", acquirers_settings='{"Key": "k"}')
+    branches, mobile = (
+        (BranchActions(7, (220, 201)),),
+        MobileSettings(Features(accept_cash=False), mob_home_url="https://x.example/?key=k"),
+    )
+    before = replace(before, branches_actions=branches, mobile_settings=mobile)
+    after = an_agent(name="New", secret_key_sealed=b"another", mobile_settings=MobileSettings(Features()))
+
+    assert audit.former_values(replace(before, id=after.id, email=after.email), after) == {
+        "name": "Old",
+        "tax_id": "1",
+        "secret_key_sealed": "",
+        "acquirers_settings": "",
+        "branches_actions": "branch_id 7, actions 201; 220",
+        "mobile_settings": "features accept_cash False, mob_home_url https://x.example/",
+    }
+
+
+def test_an_entry_holds_its_names_in_order() -> None:
     record = audit_entry("agent#17", Act("update", 3, NOW), ["phone", "name"], "0f")
 
     assert record.object == "agent#17"

@@ -4,9 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from botocore.client import BaseClient
 from botocore.exceptions import EndpointConnectionError, ParamValidationError
 
 from chalicelib import outside
@@ -14,7 +17,9 @@ from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.secret import Secret
 from chalicelib.log import log
+from chalicelib.settings import settings
 from chalicelib.store import agent_changes, linked_cards
+from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import Act
 from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
@@ -47,19 +52,40 @@ def test_a_name_that_does_not_exist_is_one_clear_line(command: list[str], messag
 
 
 def test_the_audit_of_an_object_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    agent = an_agent(tax_id="the value")
+    agent, ann = an_agent(tax_id="the value"), create_system_user("Ann Lee", an_email(), Secret("a long password"))
     agent_changes.create(agent, a_login(agent), Act("create", 0, NOW))
+    after, login = replace(agent, tax_id=None, secret_key_sealed=b"new"), LoginChange(unlock=True)
+    agent_changes.change(agent, after, login, Act("update", ann.id, NOW + timedelta(minutes=1)))
 
     run("audit", f"agent#{agent.id}")
 
-    line = capsys.readouterr().out
-    assert "2026-03-14T09:26:53" in line
-    assert "by operator" in line
+    created, changed = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"2026-03-14T09:26:53\S+  create   by operator .* tax_id", created)
+    assert changed.startswith("2026-03-14T09:27:53")
+    who = f"by system user {ann.id}, Ann Lee"
+    assert changed.endswith(f"update   {who} secret_key_sealed, tax_id (was the value), unlock")
     run("print-signing")
     run("audit", "stage#secret")
     assert f"show     by operator {terminal.user()}" in capsys.readouterr().out
-    assert "tax_id" in line
-    assert "the value" not in line
+
+
+@pytest.mark.parametrize(
+    ("arn", "name"),
+    [
+        ("arn:aws:sts::123456789012:assumed-role/payments-prod-OperatorRole-1A2B/ann@example.com", "ann@example.com"),
+        ("arn:aws:iam::123456789012:user/ann", "ann"),
+        ("arn:aws:iam::123456789012:root", "root"),
+        ("arn:aws:sts::123456789012:assumed-role/payments-prod-OperatorRole-1A2B/botocore-session-17", None),
+    ],
+)
+def test_an_operator_has_the_name_of_its_session_at_aws(
+    arn: str, name: str | None, give: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_the_machine = terminal.user()
+    give(settings=replace(settings(), stage="dev"))
+    monkeypatch.setattr(BaseClient, "_make_api_call", lambda *_: {"Arn": arn})
+
+    assert terminal.user() == (name or of_the_machine)
 
 
 def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
