@@ -56,12 +56,15 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act, *also: tab
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
     """
-    acts = {"password": login.password_hash, "unlock": login.unlock, "sessions": login.end_sessions}
-    acts["second_factor"] = login.factor
-    names = audit.former_values(before, after) | {name: "" for name, is_done in acts.items() if is_done}
+    names = (
+        *(["password"] if login.password_hash else []),
+        *(["unlock"] * login.unlock),
+        *(["sessions"] * login.end_sessions),
+        *(["second_factor"] if login.factor else []),
+    )
     table.commit(
         table.replace_record(key(after.id), after, ChangedMeanwhileError()),
-        audit.write(f"agent#{after.id}", act, names),
+        audit.change(f"agent#{after.id}", act, before, after, names),
         *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
         *also,
     )
@@ -74,7 +77,7 @@ def delete(before: Agent, last: Agent, act: Act, *also: table.Write) -> None:
     """
     table.commit(
         table.replace_record(key(last.id), last, ChangedMeanwhileError()),
-        audit.write(f"agent#{last.id}", act, audit.former_values(before, last)),
+        audit.change(f"agent#{last.id}", act, before, last),
         _delete_login(Deletion.LOGIN_OF_DELETED_AGENT, before.email, "#agent_id = :agent_id", {"agent_id": last.id}),
         *also,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
-from chalicelib.store.table import AlreadyExistsError, Write, list_records, put_new, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, Write, list_records, put_new, update, write_one
 
 OPERATOR = 0
 BOOKKEEPING = {"version", "credential_version"}
@@ -45,14 +45,13 @@ class Act:
     name: str | None = None
 
 
-def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
-    """Return the audit entry of a write to a record ("agent#17"). `token` distinguishes entries of the same instant.
-
-    `names` of a change are those of `former_values`.
-    """
+def audit_entry(
+    name: str, act: Act, names: Iterable[str], token: str, former: Mapping[str, str] | None = None
+) -> Audit:
+    """Return the audit entry of a write to a record ("agent#17"). `token` distinguishes entries of the same instant."""
     at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
-    former = {one: text for one, text in names.items() if text} if isinstance(names, Mapping) else {}
-    return Audit(name, at, act.kind, act.by, tuple(sorted(names)), act.name, former or None)
+    known = {one: text for one, text in (former or {}).items() if text}
+    return Audit(name, at, act.kind, act.by, tuple(sorted(names)), act.name, known or None)
 
 
 def former_values(before: Any, after: Any = None) -> dict[str, str]:
@@ -93,10 +92,23 @@ def write(name: str, act: Act, fields: Iterable[str]) -> Write:
     return put_new(TABLE, audit_entry(name, act, fields, secrets.token_hex(4)), "object")
 
 
+def change(name: str, act: Act, before: Any, after: Any = None, also: Iterable[str] = ()) -> Write:
+    """Return the write that records a change of an object, or its end, with its former values. `also`: other acts."""
+    former = former_values(before, after)
+    return put_new(TABLE, audit_entry(name, act, [*former, *also], secrets.token_hex(4), former), "object")
+
+
 def store(name: str, act: Act, fields: Iterable[str]) -> None:
     """Store the entry of an act that changes no single record. If it exists, our first write succeeded."""
     with suppress(AlreadyExistsError):
         write_one(write(name, act, fields))
+
+
+def forget(entry: Audit, names: Iterable[str]) -> None:
+    """Take former values out of an entry. Who changed which fields when stays."""
+    rest = {one: text for one, text in (entry.former or {}).items() if one not in names}
+    if rest != (entry.former or {}):
+        write_one(update(Key(TABLE, Audit, {"object": entry.object, "at": entry.at}), {"former": rest}))
 
 
 def of(name: str) -> list[Audit]:

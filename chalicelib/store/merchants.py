@@ -44,5 +44,5 @@ def next_version(before: Merchant, after: Merchant, act: Act) -> tuple[Write, Wr
     """Return the writes of the next version, for a transaction with other writes."""
     return (
         replace_record(key(after.id), after, ChangedMeanwhileError()),
-        audit.write(f"merchant#{after.id}", act, audit.former_values(before, after)),
+        audit.change(f"merchant#{after.id}", act, before, after),
     )

@@ -57,7 +57,7 @@ def change_terminal(before: Terminal, after: Terminal, act: Act, *also: Write) -
     )
     is_renamed = after.tid.strip() != before.tid.strip()
     renamed = [register_tid(after.client_id, after.tid, after.id), former] if is_renamed else []
-    entry = audit.write(f"terminal#{after.id}", act, audit.former_values(before, after))
+    entry = audit.change(f"terminal#{after.id}", act, before, after)
     commit(replace_record(terminals.key(after.id), after, changed), *renamed, *also, entry)
 
 

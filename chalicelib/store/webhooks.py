@@ -39,7 +39,7 @@ def change(before: Webhook, after: Webhook, act: Act, *also: table.Write) -> Non
     own, changed = key(after.client_id, after.id), ChangedMeanwhileError()
     table.commit(
         table.replace_record(own, after, changed),
-        audit.write(f"webhook#{after.id}", act, audit.former_values(before, after)),
+        audit.change(f"webhook#{after.id}", act, before, after),
         *also,
     )
 
@@ -52,7 +52,7 @@ def delete(webhook: Webhook, act: Act, *also: table.Write) -> None:
     own, as_read, changed = key(webhook.client_id, webhook.id), {"version": webhook.version}, ChangedMeanwhileError()
     table.commit(
         table.delete(Deletion.WEBHOOK, own, "#version = :version", as_read, changed),
-        audit.write(f"webhook#{webhook.id}", act, audit.former_values(webhook)),
+        audit.change(f"webhook#{webhook.id}", act, webhook),
         *also,
     )
 

@@ -271,13 +271,14 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
     ),
     "rebuild": ("write counters and history entries again from the transactions", rebuild_command, {}),
     "payer": (
-        "find, export or erase the data of a payer in one merchant",
+        "find, export or erase the data of a payer in one merchant; erase a former agent",
         payer_command,
         {
             "action": {"choices": [FIND, EXPORT, ERASE]},
             "--email": {"help": "in any case; others on the machine may see it, but not standard input"},
             "--phone": {"help": "international, or as in the merchant's country"},
-            "--merchant": {"type": int, "required": True, "help": "its ID"},
+            "--merchant": {"type": int, "help": "its ID"},
+            "--agent": {"type": int, "help": "the ID of a blocked or deleted agent or system user, to erase"},
             "--yes": YES,
         },
     ),

@@ -9,6 +9,7 @@ by another one, which finds the marks of the first step:
 3. The records are marked as done.
 """
 
+import sys
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
+from chalicelib.domain.agent import ACTIVE, Agent
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery, begun
 from chalicelib.domain.drawer import Drawer
@@ -41,8 +43,21 @@ from chalicelib.domain.transaction import (
 )
 from chalicelib.gateways import files
 from chalicelib.settings import settings
-from chalicelib.store import audit, drawers, events, history, linked_cards, outbox, transactions, webhooks
+from chalicelib.store import (
+    agent_changes,
+    agents,
+    audit,
+    drawers,
+    events,
+    history,
+    linked_cards,
+    merchants,
+    outbox,
+    transactions,
+    webhooks,
+)
 from chalicelib.store import deliveries as deliveries_store
+from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
     VERSION,
@@ -54,8 +69,10 @@ from chalicelib.store.table import (
     commit,
     decode,
     part_key,
+    read,
     read_all,
     read_item,
+    replace_record,
     update,
     write_one,
 )
@@ -70,6 +87,7 @@ PICTURE = Picture(  # one grey pixel
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
 TICK = timedelta(microseconds=1)
+OF_A_PERSON = ("email", "name", "phone")  # fields of an agent
 Touches = Callable[[str], bool]
 
 
@@ -108,6 +126,57 @@ def erase(merchant: Merchant, address: Address, found: list[Family], now: dateti
     for one in ids:
         _mark_done(one)
     return len(ids)
+
+
+def agent_to_erase(number: int) -> tuple[Agent, Merchant | None]:
+    """Return a former agent and its merchant. Exit with one line for another one."""
+    agent = read(agents.key(number))
+    if agent is None:
+        sys.exit(f"There is no agent {number}: `who` finds it.")
+    if agent.state == ACTIVE and not agent.deleted:
+        sys.exit(f"Agent {number}, {agent.name}, is active: block it first. Nothing is erased.")
+    return agent, read(merchants.key(agent.client_id))
+
+
+def erase_agent(agent: Agent, merchant: Merchant | None, now: datetime) -> int:
+    """Erase name, e-mail and telephone of a former agent: in its payments, messages, record, login and the audit.
+
+    Return the number of its transactions. Raises UnfinishedError while one of them is pending.
+    """
+    found = payer_records.of_agent(merchant, agent.id, now) if merchant else []
+    if any(one.is_pending for one in found):
+        raise UnfinishedError
+    for one in found:
+        retry_on_change(partial(_replace_seller, transactions.key(one.id)))
+    for message in payer_records.messages_to(agent):
+        retry_on_change(partial(_erase_message, outbox.key(message.id), now))
+    if found and merchant:
+        _delete(payer_records.exports_of(merchant.id))
+    retry_on_change(partial(_erase_account, agent))
+    for entry in audit.of(f"agent#{agent.id}"):
+        audit.forget(entry, OF_A_PERSON)
+    return len(found)
+
+
+def _replace_seller(key: Key[Transaction]) -> None:
+    item = read_item(key)
+    before = decode(Transaction, item)
+    after = replace(before, agent=replace(before.agent, email=ERASED, name=ERASED, phone=ERASED))
+    commit(_change(key, item, changes_of(before, after)), *history.writes_for_erasure(before, after))
+
+
+def _erase_account(agent: Agent) -> None:
+    """Replace the data in an agent's record, and move its login to another e-mail, which nobody has."""
+    before = read(agents.key(agent.id)) or agent
+    after = replace(before, name=ERASED, email=f"erased-{agent.id}@erased.invalid", phone="")
+    if after == before:
+        return
+    act, login = terminal.act("erase"), None if before.deleted else read(agents.login_key(before.email))
+    if login:
+        agent_changes.change(before, after, LoginChange(moved=login), act)
+    else:
+        entry = audit.write(f"agent#{agent.id}", act, OF_A_PERSON)
+        commit(replace_record(agents.key(agent.id), after, ChangedMeanwhileError()), entry)
 
 
 def _erase_notes(merchant: Merchant, address: Address) -> int:
@@ -284,7 +353,7 @@ def _erase_message(key: Key[Outbox], now: datetime) -> None:
     entry = decode(Outbox, item) if item else None
     if entry is None or set(entry.to) == {ERASED}:
         return
-    after = replace(entry, to=(ERASED,) * len(entry.to))
+    after = replace(entry, to=(ERASED,) * len(entry.to), text=entry.text and ERASED)
     if entry.due_at is not None:
         after = messages.given_up(after, now)
     changes = {name: value for name, value in changes_of(entry, after).items() if value is not None}

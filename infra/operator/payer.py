@@ -24,10 +24,12 @@ from chalicelib.store.table import Value, encode, read, read_all
 from infra.operator import payer_records, terminal
 from infra.operator.erasure import (
     UnfinishedError,
+    agent_to_erase,
     by_item,
     card_without_payer,
     changes_of,
     erase,
+    erase_agent,
     families_to_erase,
     without_payer,
 )
@@ -45,6 +47,11 @@ SES, SNS, acquirers and receivers of webhooks have copies of their own."""
 
 def payer_command(options: argparse.Namespace) -> None:
     """Find, export or erase a payer's data. Exit with 1 and one line if nothing can be done, or was not confirmed."""
+    if options.agent is not None and options.action == ERASE:
+        _erase_agent(options.agent, is_confirmed=options.yes)
+        return
+    if options.merchant is None:
+        options.misused("payer find|export|erase --merchant N, or payer erase --agent N")
     merchant = read(merchants.key(options.merchant))
     if merchant is None:
         sys.exit(f"There is no merchant {options.merchant}.")
@@ -107,6 +114,18 @@ def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed:
         sys.exit("Requests kept changing these payments: run the command again to finish.")
     log("payer_erased", user=terminal.user(), merchant=merchant.id, transactions=erased)
     print(f"Erased the payer's data in {_text_of(erased, merchant)}.")
+    print(BACKUPS.format(until=(now + BACKUP).date()))
+
+
+def _erase_agent(number: int, *, is_confirmed: bool) -> None:
+    (agent, merchant), now = agent_to_erase(number), outside.now()
+    question = f"Erase name, e-mail and telephone of agent {agent.id}, {agent.name}? It cannot be undone."
+    terminal.confirm(question, is_agreed=is_confirmed)
+    try:
+        erased = erase_agent(agent, merchant, now)
+    except UnfinishedError:
+        sys.exit("A payment of this agent has no outcome yet: run the command again when `status` names none.")
+    print(f"Erased name, e-mail and telephone of agent {agent.id}, also in {erased} transactions.")
     print(BACKUPS.format(until=(now + BACKUP).date()))
 
 

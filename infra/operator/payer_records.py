@@ -19,6 +19,7 @@ from unicodedata import normalize
 import phonenumbers
 
 from chalicelib import outside, phone_numbers
+from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery
@@ -173,6 +174,19 @@ def messages_of(merchant: Merchant, ids: Iterable[str]) -> list[Outbox]:
     """Return the stored messages with receipts of these transactions."""
     wanted = set(ids)
     return [message for message in _messages(merchant) if message.transaction_id in wanted]
+
+
+def of_agent(merchant: Merchant, agent_id: int, now: datetime) -> list[Transaction]:
+    """Return the transactions of an agent that hold its name or addresses."""
+    own = (one for one in _transactions(merchant, now) if one.agent.id == agent_id)
+    return [one for one in own if {one.agent.name, one.agent.email, one.agent.phone} != {ERASED}]
+
+
+def messages_to(agent: Agent) -> Iterator[Outbox]:
+    """Yield the stored messages to an agent, such as its welcome."""
+    for page in items.pages(table_name(outbox.TABLE)):
+        found = (decode(Outbox, one) for one in page if "transaction_id" not in one and "to" in one)
+        yield from (one for one in found if folded(agent.email) in map(folded, one.to))
 
 
 def _messages(merchant: Merchant) -> Iterator[Outbox]:

@@ -46,9 +46,12 @@ def _of_tables() -> list[Statement]:
     copies = [arn(TABLE + "${AWS::StackName}-copy-*")]
     indexes = [arn(TABLE + "${AWS::StackName}-" + index) for index in INDEXES]
     kept = [arn(TABLE + "${AWS::StackName}-audit")]
+    beside = {"ForAnyValue:StringNotEquals": {"dynamodb:Attributes": ["object", "at", "former", "version"]}}
     return [
         allow("dynamodb", (*READ, *WRITTEN, "RestoreTableToPointInTime"), tables),
-        {**allow("dynamodb", ("DeleteItem", "UpdateItem"), kept), "Effect": "Deny"},  # nobody changes who did what
+        # Nobody changes who did what. An erasure takes former values away.
+        {**allow("dynamodb", ("DeleteItem",), kept), "Effect": "Deny"},
+        {**allow("dynamodb", ("UpdateItem",), kept, **beside), "Effect": "Deny"},
         allow("dynamodb", ("Query",), indexes),
         allow("dynamodb", (*READ, *COPIED), copies),
     ]

@@ -131,12 +131,17 @@ def matches(statement: Mapping[str, Any], permission: Permission) -> bool:
         any(fnmatchcase(permission.action, action) for action in statement["Action"])
         and any(fnmatchcase(permission.resource, resource_of(one)) for one in statement["Resource"])
         and all(
-            permission.context.get(key) is not None
-            and any(fnmatchcase(permission.context[key], resource_of(one)) for one in wanted)
-            for tests in statement.get("Condition", {}).values()
-            for key, wanted in ((key, [value] if isinstance(value, str) else value) for key, value in tests.items())
+            _fulfils(permission.context.get(key), [value] if isinstance(value, str) else value, test)
+            for test, tests in statement.get("Condition", {}).items()
+            for key, value in tests.items()
         )
     )
+
+
+def _fulfils(value: str | None, wanted: Iterable[Any], test: str) -> bool:
+    if test == "ForAnyValue:StringNotEquals":
+        return not {*(value or "").split()} <= {*wanted}
+    return value is not None and any(fnmatchcase(value, resource_of(one)) for one in wanted)
 
 
 # Operations that look at the whole account.
@@ -200,7 +205,7 @@ def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterato
     if operation == "TransactWriteItems":
         for item in parameters["TransactItems"]:
             ((kind, step),) = item.items()
-            yield _table_permission(TRANSACTION_ACTIONS[kind], step["TableName"])
+            yield _table_permission(TRANSACTION_ACTIONS[kind], step["TableName"], context=_attributes(step))
     elif operation == "RestoreTableToPointInTime":
         yield _table_permission(operation, parameters["SourceTableName"])
         yield from (_table_permission(action, parameters["TargetTableName"]) for action in (operation, *RESTORING))
@@ -208,13 +213,24 @@ def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterato
     elif operation == "BatchGetItem":
         yield from (_table_permission(operation, name) for name in parameters["RequestItems"])
     else:
-        yield _table_permission(operation, parameters["TableName"], parameters.get("IndexName"))
+        yield _table_permission(
+            operation, parameters["TableName"], parameters.get("IndexName"), _attributes(parameters)
+        )
     yield from _key_permissions("dynamodb", READING if operation in {"GetItem", "BatchGetItem", "Query"} else WRITING)
 
 
-def _table_permission(action: str, name: str, index: str | None = None) -> Permission:
+def _table_permission(
+    action: str, name: str, index: str | None = None, context: Mapping[str, str] | None = None
+) -> Permission:
     arn = _arn("dynamodb", f"table/{name}")
-    return Permission(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
+    return Permission(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""), context or {})
+
+
+def _attributes(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return the context of an update: the attributes that it names."""
+    if "UpdateExpression" not in parameters:
+        return {}
+    return {"dynamodb:Attributes": " ".join([*parameters["Key"], *parameters["ExpressionAttributeNames"].values()])}
 
 
 def _arn(service: str, name: str) -> str:

@@ -3,7 +3,9 @@
 import json
 import os
 import pwd
+import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -13,18 +15,27 @@ import pytest
 
 from chalicelib import outside
 from chalicelib.domain import message_limits
-from chalicelib.domain.agent import MobileSettings
+from chalicelib.domain.acquirer import AnswerLostError
+from chalicelib.domain.agent import BLOCKED, MobileSettings
 from chalicelib.domain.kinds import Features
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
+from chalicelib.domain.welcome import welcome_agent
 from chalicelib.services import outbox
 from chalicelib.settings import settings
-from chalicelib.store import audit, drawers
+from chalicelib.store import agent_changes, agents, audit, drawers
+from chalicelib.store import outbox as outbox_store
+from chalicelib.store.agent_changes import LoginChange
+from chalicelib.store.audit import Act
+from chalicelib.store.table import put_new, read, update, write_one
 from infra.operator import commands as operator
 from infra.operator import erasure
 from infra.operator.payer_records import of_email
 from tests.support import http
+from tests.support.builders import a_login, an_agent
+from tests.support.cards import a_card_body
 from tests.support.giving import Give, Terminal, boto3_client, typing
+from tests.support.intercepted_calls import broken, failing
 from tests.support.outages import lose_an_answer
 from tests.support.payers import Payer, now, places_of, stored
 from tests.support.stored import stored_transaction
@@ -465,3 +476,45 @@ def test_the_api_answers_as_before_without_the_erased_data(stage_on_engine: str)
     assert (again.body["ErrorCode"], again.headers["Idempotent-Replayed"]) == (0, "true")
     back = {"TransactionID": paid["TransactionID"], "ReverseMode": 2, "InputType": 10, "Amount": 2}
     assert http.post(url, "/api/v1/payment/reverse", {"BasicReverseTran": back}).error == (200, 0)
+
+
+def test_a_former_agent_is_erased_from_its_record_login_payments_messages_and_the_audit() -> None:
+    token = secrets.token_hex(6)
+    till = a_till(name=f"Name {token}", email=f"{token}@agent.example", phone=f"+27 {token}")
+    paid = till.pay(a_body(), now())
+    refund = till.give_back(paid, now=now())
+    write_one(outbox_store.put(welcome_agent("a message", till.merchant.id, till.agent.name, till.agent.email, now())))
+    write_one(agent_changes.create_login(a_login(till.agent)))
+    renamed, act = replace(till.agent, name=f"New {token}", state=BLOCKED), Act("update", 1, now())
+    agent_changes.change(till.agent, renamed, LoginChange(), act)
+    for table in ("agents", "audit", "history", "logins", "outbox", "transactions"):
+        assert any(place.startswith(f"payments-local-{table} ") for place in places_of([token])), table
+
+    operator.main(["payer", "erase", "--agent", str(till.agent.id), "--yes"])
+
+    assert places_of([token]) == []
+    assert [stored_transaction(one.id).agent.name for one in (paid, refund)] == [ERASED] * 2
+    updated, erased = audit.of(f"agent#{till.agent.id}")
+    assert (updated.fields, updated.former) == (("name", "state"), {"state": "1"})
+    assert (erased.kind, erased.fields, erased.former) == ("erase", ("email", "name", "phone"), {})
+    assert read(agents.login_key(f"erased-{till.agent.id}@erased.invalid")) is not None
+
+
+def test_a_deleted_system_user_is_erased_without_a_login() -> None:
+    write_one(put_new("agents", user := an_agent(client_id=0, is_system_user=True, deleted=True), "id"))
+
+    operator.main(["payer", "erase", "--agent", str(user.id), "--yes"])
+
+    assert places_of([user.email.lower()]) == []
+    assert [one.kind for one in audit.of(f"agent#{user.id}")] == ["erase"]
+
+
+def test_an_agent_that_is_active_or_has_a_pending_payment_is_not_erased() -> None:
+    till = a_till()
+    with pytest.raises(SystemExit, match="is active: block it first"):
+        operator.main(["payer", "erase", "--agent", str(till.agent.id), "--yes"])
+    with broken(authorize=failing(AnswerLostError())):
+        till.pay(a_card_body(12.68), now())
+    write_one(update(agents.key(till.agent.id), {"state": BLOCKED}))
+    with pytest.raises(SystemExit, match="no outcome yet"):
+        operator.main(["payer", "erase", "--agent", str(till.agent.id), "--yes"])

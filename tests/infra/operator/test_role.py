@@ -11,8 +11,9 @@ import boto3
 import pytest
 from botocore.client import BaseClient
 
+from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.transaction import ERASED_PICTURE
-from chalicelib.store import merchants
+from chalicelib.store import agents, merchants
 from chalicelib.store.aws_client import Client
 from chalicelib.store.table import update, write_one
 from infra.bench.client import through
@@ -75,6 +76,7 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("payer", "find --merchant {merchant} --email {email}", ""),
     ("payer", "export --merchant {merchant} --email {email}", ""),
     ("payer", "erase --merchant {merchant} --email {email} --yes", ""),
+    ("payer", "erase --agent {former} --yes", ""),
     ("audit", "merchant#1", ""),
     ("restore", "--at {at}", ""),
     ("restore", "--at {at} --yes", ""),
@@ -136,7 +138,8 @@ def test_the_role_allows_what_the_commands_call_and_nothing_else(  # noqa: PLR09
     (tmp_path / "ours.key").write_bytes(ours.key)
     (tmp_path / "host.csv").write_text(",".join(HEADER) + "\n", encoding="utf-8")
     known = {"folder": tmp_path, "at": f"{now:%Y-%m-%dT%H:%M:%SZ}", "merchant": payer.merchant, "email": payer.email}
-    known["day"] = f"{now:%Y-%m-%d}"
+    known["day"], known["former"] = f"{now:%Y-%m-%d}", payer.till.agent.id
+    write_one(update(agents.key(payer.till.agent.id), {"state": BLOCKED}))
     stack = deploy(STACK, {**SETTINGS, "PARTNERS": PARTNERS})
     give(now=lambda: datetime.now(UTC) + timedelta(hours=1))
     monkeypatch.chdir(tmp_path)
