@@ -42,17 +42,18 @@ def _sweep(kind: str, run: Callable[[datetime], "Swept"]) -> None:
     """
     from chalicelib.errors import ServiceError  # noqa: PLC0415  see above
     from chalicelib.log import log, log_defect  # noqa: PLC0415  see above
-    from chalicelib.services.lane_runner import facts_of  # noqa: PLC0415  see above
+    from chalicelib.services.lane_runner import oldest_of  # noqa: PLC0415  see above
 
     try:
-        facts = facts_of(run(outside.now()))
+        swept = run(outside.now())
+        oldest = oldest_of(swept)
     except Exception as failure:  # noqa: BLE001  see the docstring
         if isinstance(failure, ServiceError) and failure.error.is_outage:
             log("sweep", kind=kind, outage=failure.error.code)
         else:
             log_defect(failure, kind=kind)
     else:
-        log("sweep", kind=kind, **facts)
+        log("sweep", kind=kind, done=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent, **oldest)
 
 
 @jobs.schedule(Rate(LOOK_MINUTES, unit=Rate.MINUTES))

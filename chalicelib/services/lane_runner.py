@@ -51,10 +51,9 @@ class Swept:
     oldest: tuple[str, Due] | None = field(default=None, compare=False)  # work that is left, with its table
 
 
-def facts_of(swept: Swept) -> dict[str, Any]:
-    """Return the facts of a run for the log, with the owner of the oldest work that is left."""
-    facts = {"done": swept.done, "behind_seconds": swept.behind_seconds, "silent": swept.silent}
-    return facts | ({"oldest": swept.oldest[1].name, **due_records.owner_of(*swept.oldest)} if swept.oldest else {})
+def oldest_of(swept: Swept) -> dict[str, Any]:
+    """Return the name and the owner of the oldest work that a run left, for the log; nothing if it left none."""
+    return {"oldest": swept.oldest[1].name, **due_records.owner_of(*swept.oldest)} if swept.oldest else {}
 
 
 @outside.made_once

@@ -36,8 +36,7 @@ def alarms_guide() -> str:
     """Return the guide of alarms."""
     rows: dict[str, list[str]] = {level: [] for level in TOPICS}
     for one in ALARMS:
-        action = one.action.replace("|", r"\|")  # a pipe in a query would end the cell
-        rows[one.level].append(f"| `{one.name}` | {one.meaning} | {action} |")
+        rows[one.level].append(f"| `{one.name}` | {one.meaning} | {one.first} | {one.tell} | {one.then} |")
     return _filled("alarms.txt", pages=rows["page"], tickets=rows["ticket"])
 
 

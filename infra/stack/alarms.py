@@ -29,12 +29,19 @@ class MetricFilter:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A condition on a metric, its meaning, and the action the operator takes: at once (a page), or in the morning."""
+    """A condition on a metric, its meaning, and what the operator does: at once (a page), or in the morning.
+
+    `first` is one act that needs no console, `tell` the words for the shops, `then` the rest, which may use the query.
+    """
 
     name: str
     level: Literal["page", "ticket"]
     meaning: str
-    action: str
+    first: str
+    tell: str
+    then: str
+    logs: Sequence[str]
+    query: str
     metric: str
     function: str = ""  # whose metric in AWS/Lambda it is
     namespace: str = ""  # of AWS; without it the metric is one of the filters
@@ -56,6 +63,10 @@ METRIC_FILTERS = tuple(
     for function in one["functions"]
 )
 ALARMS = tuple(Alarm(**one) for one in DEFINITIONS["alarms"])
+# Saved queries: of each alarm, and those of the guides. Their name, the functions whose logs they read, and the query.
+QUERIES: tuple[tuple[str, Sequence[str], str], ...] = tuple(
+    (one["name"], one["logs"], one["query"]) for one in (*DEFINITIONS["alarms"], *DEFINITIONS["queries"])
+)
 PERIOD_SECONDS = 60  # of the dashboard
 TOPICS = {"page": "Alerts", "ticket": "Tickets"}
 
@@ -66,7 +77,8 @@ def monitoring_resources() -> dict[str, Any]:
     topics = {name: {"Type": "AWS::SNS::Topic", "Properties": key} for name in TOPICS.values()}
     filters = {_name(one): _metric_filter(one) for one in METRIC_FILTERS}
     alarms = {f"{alarm.name}Alarm": _alarm(alarm) for alarm in ALARMS}
-    return topics | filters | alarms | {"Dashboard": _dashboard()}
+    queries = {f"{name}Query": _query(name, logs, query) for name, logs, query in QUERIES}
+    return topics | filters | alarms | queries | {"Dashboard": _dashboard()}
 
 
 def _name(one: MetricFilter) -> str:
@@ -91,6 +103,18 @@ def _metric_filter(one: MetricFilter) -> dict[str, Any]:
     }
 
 
+def _query(name: str, logs: Sequence[str], query: str) -> dict[str, Any]:
+    """Return a saved query, in a folder with the name of the stack."""
+    return {
+        "Type": "AWS::Logs::QueryDefinition",
+        "Properties": {
+            "Name": {"Fn::Sub": f"${{AWS::StackName}}/{name}"},
+            "LogGroupNames": [{"Ref": f"{function}Logs"} for function in logs],
+            "QueryString": query,
+        },
+    }
+
+
 def _alarm(alarm: Alarm) -> dict[str, Any]:
     number, window = alarm.periods
     topic = [{"Ref": TOPICS[alarm.level]}]
@@ -99,7 +123,9 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
         **({"Condition": alarm.condition} if alarm.condition else {}),
         "Properties": {
             "AlarmName": {"Fn::Sub": f"${{AWS::StackName}}-{alarm.name}"},
-            "AlarmDescription": f"{alarm.meaning} {alarm.action}",
+            "AlarmDescription": (
+                f"Meaning: {alarm.meaning}\nFirst: {alarm.first}\nTell the shops: {alarm.tell}\nThen: {alarm.then}"
+            ),
             **_observed(alarm),
             "DatapointsToAlarm": number,
             "EvaluationPeriods": window,

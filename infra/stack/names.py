@@ -30,6 +30,7 @@ RULES = {
     "AWS::KMS::Alias": Rule("AliasName", 256),
     "AWS::Lambda::Function": Rule("FunctionName", 64),
     "AWS::Logs::LogGroup": Rule("LogGroupName", 512),
+    "AWS::Logs::QueryDefinition": Rule("Name", 255),
     "AWS::S3::Bucket": Rule("BucketName", 63, "[a-z0-9][a-z0-9.-]+[a-z0-9]"),
     "AWS::SES::ConfigurationSet": Rule("Name", 64, "[A-Za-z0-9_-]+"),
     "AWS::SNS::Topic": Rule("TopicName", 256),

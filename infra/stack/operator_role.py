@@ -11,8 +11,9 @@ from infra.stack.policies import FILES, KEY, TABLE, USE_OF_THE_KEY, Statement, a
 from infra.stack.resources import SECRET_TYPE, TABLE_TYPE
 
 HOURS = 12  # of a session: the copies of large tables take hours
-# What `status` looks at, which is of the whole account.
+# What `status` looks at and the console needs for the saved queries, which is of the whole account.
 OF_THE_ACCOUNT = (
+    *("logs:DescribeLogGroups", "logs:DescribeQueryDefinitions", "logs:GetQueryResults", "logs:StopQuery"),
     *("acm:DescribeCertificate", "ce:GetCostAndUsage", "dynamodb:ListTables", "ses:GetAccount"),
     *("sns:GetSMSAttributes", "sns:GetSMSSandboxAccountStatus"),
 )
@@ -75,10 +76,12 @@ def _others() -> list[Statement]:
     files = ("DeleteObject", "DeleteObjectVersion", "GetObjectVersion", "PutObject")
     alarms = arn("cloudwatch:${AWS::Region}:${AWS::AccountId}:alarm:${AWS::StackName}-*")
     topics = [{"Ref": name} for name in TOPICS.values()]
+    logs = arn("logs:${AWS::Region}:${AWS::AccountId}:log-group:/payments/${AWS::StackName}/*")
     return [
         allow("cloudformation", ("DescribeStackResource", "DescribeStacks"), [stack]),
         allow("cloudwatch", ("DescribeAlarms", "SetAlarmState"), [alarms]),
         allow("sns", ("ListSubscriptionsByTopic",), topics),
+        allow("logs", ("StartQuery",), [logs]),
         {"Effect": "Allow", "Action": list(OF_THE_ACCOUNT), "Resource": ["*"]},
         allow("lambda", ("GetFunctionConfiguration",), [{"Fn::GetAtt": ["APIHandler", "Arn"]}]),
         allow("secretsmanager", changes, secrets),

@@ -412,10 +412,24 @@ def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: di
     assert metrics == {one.metric for one in alarms.ALARMS if not one.function and not one.namespace}
     for alarm in of_type(sam, "AWS::CloudWatch::Alarm", SalesHours=9).values():
         assert len(alarm["AlarmDescription"]) < 1024
+        parts = re.fullmatch("Meaning: (.+)\nFirst: (.+)\nTell the shops: (.+)\nThen: .+", alarm["AlarmDescription"])
+        assert parts
+        assert "go back" not in parts[2].lower() or "Was there a deployment" in parts[2].partition("go back")[0]
         for dimension in alarm.get("Dimensions", ()):
             value = dimension["Value"]
             assert (value.get("Ref") or value["Fn::GetAtt"][0]) in sam["Resources"]
     assert names <= FUNCTIONS
+
+
+def test_each_alarm_has_a_saved_query_over_logs_of_the_stage(sam: dict[str, Any]) -> None:
+    found = of_type(sam, "AWS::Logs::QueryDefinition")
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chalicelib").rglob("*.py"))
+
+    assert {f"payments-local/{one.name}" for one in alarms.ALARMS} < {one["Name"] for one in found.values()}
+    for one in found.values():
+        assert {group["Ref"] for group in one["LogGroupNames"]} <= {f"{name}Logs" for name in FUNCTIONS}
+        for event in re.findall(r"event (?:=|in) (\[.*?\]|'\w+')", one["QueryString"]):
+            assert all(f'"{name}"' in sources for name in re.findall(r"'(\w+)'", event))
 
 
 def test_a_metric_is_read_from_a_line_that_is_written() -> None:
