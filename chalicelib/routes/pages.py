@@ -11,8 +11,8 @@ from pathlib import Path
 from chalicelib import pages
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.base import Answer, Headers
-from chalicelib.schemas.request_context import HealthQuery
+from chalicelib.schemas.base import Headers
+from chalicelib.schemas.request_context import HealthAnswer, HealthQuery
 from chalicelib.services import authentication
 from chalicelib.services.health import check_store
 from chalicelib.web import FOR_A_YEAR, Document, Moved, RequestPath
@@ -133,8 +133,8 @@ def _loaded(page: str, version: str, name: str) -> Document:
     return Document(text, pages.MEDIA_TYPES[name.rpartition(".")[2]], cached=FOR_A_YEAR)
 
 
-def health(body: HealthQuery) -> Answer:
+def health(body: HealthQuery) -> HealthAnswer:
     """Report that the service is up; with `deep=1`, only if the tables of payments answer, else 503/903."""
     if body.deep:
         check_store()
-    return Answer()
+    return HealthAnswer(version=_text("version.txt"))

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text
+from chalicelib.schemas.base import Answer, Identifier, Latitude, Longitude, Request, State, Text
 
 ZoneHours = Annotated[int, Field(ge=-12, le=14)]
 
@@ -56,3 +56,9 @@ class HealthQuery(Request):
     """The query of the health check. Without `deep`, it checks only that the function answers."""
 
     deep: State = Field(0, alias="deep")
+
+
+class HealthAnswer(Answer):
+    """The answer of the health check."""
+
+    version: str

@@ -26,9 +26,11 @@ ACQUIRERS = (SANDBOX, ISO8583)
 
 # An origin as browsers send it, and http only on a developer's machine. CloudFormation checks this pattern too.
 ORIGIN = (
-    r"(https://[a-z0-9][a-z0-9.-]*(?!:443(?![0-9]))|http://(localhost|127\.0\.0\.1)(?!:80(?![0-9])))"
+    r"(https://[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*(?!:443(?![0-9]))|http://(localhost|127\.0\.0\.1)(?!:80(?![0-9])))"
     r"(:[1-9][0-9]{0,4})?"
 )
+MAIL = r"[^@<>,\s]+@[^@<>,\s.]+(\.[^@<>,\s.]+)+"
+MAIL_FROM = rf"{MAIL}|[^<>]+<{MAIL}>"
 PARTNER_SECONDS = 20  # the longest timeout of a partner: the whole request has GATEWAY_SECONDS
 MAX_MESSAGES = 1_000_000  # of a merchant a day
 MAX_SWEEP_CONCURRENCY = 64  # the store's number of open connections
@@ -206,8 +208,7 @@ def _schemes(text: str) -> frozenset[str]:
 
 def _mail_from(text: str) -> str | None:
     """Return the sender of e-mails: an address, or a name with an address in angle brackets."""
-    name, _, domain = text.removesuffix(">").rpartition("@")
-    if text and not (name and "." in domain.strip(".") and domain.isprintable() and " " not in domain):
+    if text and not (text.isprintable() and re.fullmatch(MAIL_FROM, text)):
         message = f"MAIL_FROM is {text}; it is an address, such as receipts@example.com."
         raise SettingsError(message)
     return text or None
@@ -265,7 +266,7 @@ def _by_number(variables: Mapping[str, str], name: str, expected: str) -> dict[i
     text = variables.get(name) or "{}"
     with suppress(ValueError, AttributeError):
         texts = {int(number): one for number, one in json.loads(text).items()}
-        if all(isinstance(one, str) and one for one in texts.values()):
+        if all(number > 0 and isinstance(one, str) and one.strip() for number, one in texts.items()):
             return texts
     message = f"{name} is {text}; it is a JSON object of {expected}."
     raise SettingsError(message)

@@ -27,7 +27,7 @@ from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.table import read_all
 from infra.operator import items, stage_secret
 from infra.operator.merchants import every
-from infra.stack.deploy import unheard
+from infra.stack.deploy import output, unheard
 
 ECHO_SECONDS = 10.0
 EVER = datetime.max.replace(tzinfo=UTC)
@@ -132,7 +132,8 @@ def _stack() -> dict[str, Any]:
 def _deployment() -> Iterator[str]:
     found = _stack()
     at = found.get("LastUpdatedTime", found["CreationTime"])
-    yield from _named("deployed", [f"{at:%Y-%m-%d %H:%M} UTC, {found['StackStatus']}"])
+    version = output(found, "Version") or "unknown version"
+    yield from _named("deployed", [f"{version}, {at:%Y-%m-%d %H:%M} UTC, {found['StackStatus']}"])
 
 
 def _alarms() -> Iterator[str]:

@@ -5,6 +5,7 @@ from infra.reference.currencies import coins_module, iso_numbers_module
 from infra.reference.document import openapi_document
 from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
 from infra.reference.kinds import kinds_module
+from infra.stack.package import version
 from infra.stack.policies import policy_files
 
 
@@ -12,6 +13,7 @@ def generated_files() -> dict[str, str]:
     """Return the content of each generated file, by its path in the project."""
     return {
         "chalicelib/reference/openapi.json": to_lines(openapi_document(), levels=3) + "\n",
+        "chalicelib/reference/version.txt": version(),
         "docs/errors.md": errors_guide(),
         "docs/alarms.md": alarms_guide(),
         "docs/parameters.md": parameters_guide(),

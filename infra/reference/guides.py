@@ -10,6 +10,8 @@ from infra.reference.dictionaries import REFERENCES
 from infra.stack import resources
 from infra.stack.alarms import ALARMS, TOPICS
 
+OF_A_PILOT = 10  # parameters, which stand first
+
 
 def error_codes_module() -> str:
     """Return the module of the pages with the codes of errors."""
@@ -47,7 +49,7 @@ def parameters_guide() -> str:
     for name, one in parameters:
         default = f"`{one['Default']}`" if one["Default"] != "" else "none"
         rows.append(f"| `{name}` | {one['Description']} | {default} | {_values(one)} |")
-    return _filled("parameters.txt", parameters=rows)
+    return _filled("parameters.txt", pilot=rows[:OF_A_PILOT], others=rows[OF_A_PILOT:])
 
 
 def _values(parameter: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ OF_A_HOST = tuple(f"ISO8583_{one.name.upper()}" for one in fields(Host))
 NOT_NAMED = {"iso8583", "plain_webhook_hosts", "public_address"}
 SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name not in NOT_NAMED), *OF_A_HOST}
 OF_AWS = re.compile("AWS_[A-Za-z0-9_]+")  # names for the libraries of AWS
+ENDPOINT = re.compile("AWS_ENDPOINT_URL.*")
 PARAMETERS = {name: value["Ref"] for name, value in FROM_PARAMETERS["Environment"]["Variables"].items()}
 OF_THE_STACK = definition()["Globals"]["Function"]["Environment"]["Variables"]  # names of its resources
 # Lambda sets these itself, and refuses a function that sets one.
@@ -62,7 +63,7 @@ def check(config: dict[str, Any], stage: str) -> None:
         message = f"STAGE is one of {', '.join(name for name in stages if name != LOCAL)}, not {stage}."
         raise ConfigError(message)
     settings = _settings(config, stage)
-    found = [*_wrong_names(settings), *_wrong_stage(settings.get("STAGE"), stage), *_unnamed(settings, stage)]
+    found = [*_wrong_names(settings, stage), *_wrong_stage(settings.get("STAGE"), stage), *_unnamed(settings, stage)]
     _refuse(stage, [*found, *_of_one_function(config, stage)])
 
 
@@ -102,7 +103,7 @@ def _settings(config: dict[str, Any], stage: str) -> dict[str, Any]:
     return _object(config.get(VARIABLES, {}), VARIABLES) | _object(own.get(VARIABLES, {}), f"{place}.{VARIABLES}")
 
 
-def _wrong_names(settings: Mapping[str, Any]) -> Iterator[str]:
+def _wrong_names(settings: Mapping[str, Any], stage: str) -> Iterator[str]:
     """Yield the problems of names and types: a mistyped name would leave its setting at the default."""
     for name, value in settings.items():
         if name in PARAMETERS:
@@ -111,6 +112,8 @@ def _wrong_names(settings: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} is set by the stack: leave it out."
         elif OF_LAMBDA.fullmatch(name):
             yield f"{name} is set by Lambda, which refuses a function that sets it: leave it out."
+        elif stage == PROD and ENDPOINT.fullmatch(name):
+            yield f"{name} sends the calls of AWS elsewhere: leave it out."
         elif name not in SETTINGS and not OF_AWS.fullmatch(name):
             close = get_close_matches(name.upper(), sorted(SETTINGS - {*PARAMETERS, *OF_THE_STACK}), n=1, cutoff=0.75)
             yield f"there is no setting {name}" + (f"; there is {close[0]}." if close else ".")

@@ -13,12 +13,13 @@ The tables and the stack are protected from deletion after the change, not by th
 created.
 """
 
+import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from botocore.parsers import ResponseParserError
 
+from infra.stack import parameters
 from infra.stack.alarms import TOPICS
 from infra.stack.package import BUILD
 from infra.stack.releases import GOING_BACK, RELEASE, RELEASE_BEFORE, DeployError, release_before, upload
@@ -54,27 +56,8 @@ UPDATED = ("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "UPDATE_
 BACK = "--back"
 CALL_FAILS = (BotoCoreError, ClientError, ResponseParserError)  # the last: a proxy answered
 
-# Each of these parameters works only with the other.
-NEEDED = (
-    *(("SubnetIds", "SecurityGroupIds"), ("SecurityGroupIds", "SubnetIds")),
-    *(("BaseDomain", "CertificateArn"), ("ProcessingDomain", "CertificateArn")),
-)
-WHOLE = re.compile("[A-Za-z]*(Concurrency|BurstLimit)|SalesFrom|SalesHours|LogDays")
 Check = Callable[[str], object]  # a trial of the API at an address; it raises SmokeError
 Description = Mapping[str, Any]  # of the stack
-
-
-def contradictions(parameters: Mapping[str, str]) -> Iterator[str]:
-    """Yield the problem of each parameter that can never work, which the template cannot say."""
-    for name, other in NEEDED:
-        if parameters.get(name) and not parameters.get(other):
-            yield f"{name} needs {other}."
-    base, processing = (parameters.get(name) for name in ("BaseDomain", "ProcessingDomain"))
-    if base and base == processing:
-        yield "ProcessingDomain is the same host as BaseDomain."
-    for name, value in parameters.items():
-        if WHOLE.fullmatch(name) and value and not value.isdecimal():
-            yield f"{name} is {value}, which is not a whole number."
 
 
 class Deployment:
@@ -85,6 +68,11 @@ class Deployment:
         self.client: Any = boto3.client("cloudformation", config=RETRIES)
         self.token = f"deploy-{time.time_ns()}"  # a repeated call counts once, and the events of the change have it
         self._change = {"StackName": stack, "ChangeSetName": self.token}
+
+    @cached_property
+    def before(self) -> Description | None:
+        """Return the description of the stack before the change; None if there is none."""
+        return self.described()
 
     def described(self) -> Description | None:
         """Return the description of the stack; None if there is none."""
@@ -101,7 +89,7 @@ class Deployment:
 
         The alarms are watched for so many minutes after an update; 0 watches none.
         """
-        before = self.described()
+        before = self.before
         if before and (step := STUCK.get(before["StackStatus"])):
             message = f"{self._stack} is {before['StackStatus']}. {step.format(self._stack)}"
             raise DeployError(message)
@@ -123,7 +111,7 @@ class Deployment:
                 message = f"{problem} The change of {self._stack} goes on without this command. {look}"
                 raise DeployError(message.strip()) from problem
         self._protect()
-        return _address(self.described() or {})
+        return output(self.described() or {}, "EndpointURL")
 
     def _prepare(self, url: str, given: Mapping[str, str], before: Description | None, minutes: int) -> bool:
         self.client.create_change_set(
@@ -153,8 +141,6 @@ class Deployment:
         current = kept.get(RELEASE, "")
         earlier = kept.get(RELEASE_BEFORE, "") if current == url else current
         given = {**given, RELEASE: url, RELEASE_BEFORE: earlier}
-        if problems := list(contradictions({**kept, **given})):
-            raise DeployError(" ".join(problems))
         known = {one["ParameterKey"] for one in self.client.get_template_summary(TemplateURL=url)["Parameters"]}
         others = [name for name in kept if name in known and name not in given]
         return [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()] + [
@@ -174,7 +160,7 @@ class Deployment:
         if found["StackStatus"] not in UPDATED:
             return
         try:
-            check(_address(found))
+            check(output(found, "EndpointURL"))
         except SmokeError as problem:
             print(f"The smoke payment failed. {problem}", flush=True)
             try:
@@ -235,8 +221,9 @@ def _values(stack: Description | None) -> dict[str, str]:
     return {one["ParameterKey"]: one.get("ParameterValue", "") for one in (stack or {}).get("Parameters", [])}
 
 
-def _address(stack: Description) -> str:
-    return next((one["OutputValue"] for one in stack.get("Outputs", []) if one["OutputKey"] == "EndpointURL"), "")
+def output(stack: Description, name: str) -> str:
+    """Return an output of a stack; empty if it has none of this name."""
+    return next((one["OutputValue"] for one in stack.get("Outputs", []) if one["OutputKey"] == name), "")
 
 
 def unheard(stack: Description) -> Iterator[str]:
@@ -251,6 +238,18 @@ def unheard(stack: Description) -> Iterator[str]:
         yield from (f"{one} has not confirmed the subscription of {name}." for one in waiting)
 
 
+def _check(given: Mapping[str, str], kept: Mapping[str, str], template: Mapping[str, Any]) -> None:
+    """Raise DeployError for wrong parameters. Without a template, CloudFormation compares them with that of before."""
+    if template:
+        region = str(boto3.client("cloudformation").meta.region_name)
+        found = list(parameters.problems(given, kept, template["Parameters"], region))
+        found += [] if found else parameters.beyond_the_quota(template, {**kept, **given})
+    else:
+        found = list(parameters.contradictions(given, kept))
+    if found:
+        raise DeployError("\n".join(found))
+
+
 def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
     """Deploy the package in `build`, or the release before."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -260,16 +259,19 @@ def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
     check = (lambda api: smoke(till(api, *trial))) if trial else None
     is_back = words[0] == BACK
     stack = words[1] if is_back else words[0]
-    given = dict(word.partition("=")[::2] for word in words[2:])
     try:
-        deployment = Deployment(stack)
-        url = release_before(stack, _values(deployment.described())) if is_back else upload(build, *words[:2])
+        given, deployment = parameters.read(words[2:]), Deployment(stack)
+        kept = _values(deployment.before)
+        _check(given, kept, {} if is_back else json.loads((build / "sam.json").read_text(encoding="utf-8")))
+        url = release_before(stack, kept) if is_back else upload(build, *words[:2])
         address = deployment.deploy(url, given, check, int(os.environ.get("WATCHED_MINUTES") or WATCHED_MINUTES))
     except (DeployError, *CALL_FAILS) as problem:
         sys.exit(f"{problem} ({AGAIN})")
-    for line in unheard(deployment.described() or {}):
+    deployed = deployment.described() or {}
+    for line in unheard(deployed):
         print(line)
-    print(f"{stack} is at {address}")
+    version = output(deployed, "Version")
+    print(f"{stack} is at {address}" + (f", version {version}" if version else ""))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ Template = dict[str, Any]
 LOGIN_PATH = "/api/v1/user/login/session"
 # No execution logs, which would hold headers and bodies. The access log has the facts.
 METHOD_DEFAULTS = {"MetricsEnabled": False, "LoggingLevel": "OFF", "DataTraceEnabled": False}
+BURSTS = {"": 400, "Login": 40, "Public": 100}  # requests at once
 # A run waits while the one before still runs, but not beyond the time of the next run.
 MISSED_RUN = {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
 
@@ -34,7 +35,7 @@ def _throttle(method: str, path: str, kind: str) -> Template:
         "ResourcePath": path,
         **METHOD_DEFAULTS,
         "ThrottlingRateLimit": {"Ref": f"{kind}RateLimit"},
-        "ThrottlingBurstLimit": {"Ref": f"{kind}BurstLimit"},
+        "ThrottlingBurstLimit": BURSTS[kind],
     }
 
 

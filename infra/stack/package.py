@@ -15,14 +15,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from chalicelib import outside
 from infra.stack import config, esbuild, runtime, template
-from infra.stack.cloudformation import deployed
+from infra.stack.parameters import quota
 from infra.stack.policies import SENDER
 
 GLIBC_MINORS = range(17, 35)  # Lambda's Python 3.13 runs on Amazon Linux 2023, which has glibc 2.34
@@ -115,7 +115,7 @@ def problems(zip_path: Path) -> list[str]:
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build"
-SPARE_CONCURRENCY = 100  # Lambda keeps it for functions without a reserved concurrency
+VERSION = "chalicelib/reference/version.txt"  # which `health` shows
 SOURCES = ("app.py", "chalicelib", config.FILE)
 LOCK = ROOT / "requirements.lock"
 
@@ -167,16 +167,28 @@ def write_template(stage: str, build: Path, *, with_packages: bool = False) -> N
         install(lock, project / "vendor")
         esbuild.join(project / "chalicelib" / "pages")
     merged = build / "merge.json"
-    merged_text = json.dumps(template.template(importlib.import_module("app").app))
+    of_the_stack = template.template(importlib.import_module("app").app)
+    of_the_stack["Outputs"]["Version"] = {"Value": packed_version(), "Description": "The deployed version"}
+    merged_text = json.dumps(of_the_stack)
     merged.write_text(_with_senders(merged_text, senders), encoding="utf-8")
     _chalice(stage, project, merged, build)
     config.check_values(json.loads((build / "sam.json").read_text(encoding="utf-8")), project, stage)
 
 
-def quota(sam: dict[str, Any]) -> int:
-    """Return the concurrent executions that an account needs, with the default parameters."""
-    limits: list[int] = [one["Properties"].get("ReservedConcurrentExecutions", 0) for one in deployed(sam).values()]
-    return sum(limits) + SPARE_CONCURRENCY
+def version() -> str:
+    """Return the version in pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])
+
+
+def packed_version() -> str:
+    """Return the version with the commit, if this folder knows one: "1.0.0+g1a2b3c4d5e6f.dirty"."""
+    described = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=.dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        commit = subprocess.run(described, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603  ours
+    except (OSError, subprocess.CalledProcessError):
+        return version()
+    return f"{version()}+g{commit}"
 
 
 def _project(build: Path, stage: str, senders: Sequence[str] = ()) -> Path:
@@ -189,6 +201,7 @@ def _project(build: Path, stage: str, senders: Sequence[str] = ()) -> Path:
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, target)
+    (project / VERSION).write_text(packed_version(), encoding="utf-8")
     named = config.read(project)
     named["stages"][stage].setdefault(config.VARIABLES, {})["STAGE"] = stage
     (project / config.FILE).write_text(json.dumps(named), encoding="utf-8")

@@ -1,5 +1,6 @@
 """The health check, and what a person and a program find at the root."""
 
+import tomllib
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from chalicelib.store.aws_client import Client, RefusedError
 from infra.bench.client import through
 from infra.local import engines
+from infra.reference import ROOT
 from tests.support.cost import store_calls
 from tests.support.giving import Give
 from tests.support.http import call, get
@@ -20,6 +22,7 @@ def test_anybody_is_told_that_the_service_is_up_without_a_look_at_the_store(stag
         reply = get(stage, HEALTH, None)
 
     assert (reply.error, reply.headers["Cache-Control"]) == ((200, 0), "no-store")
+    assert reply.body["Version"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert calls == []
 
 

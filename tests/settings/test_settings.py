@@ -260,7 +260,11 @@ def test_a_stage_that_names_another_number_does_not_start(monkeypatch: pytest.Mo
         settings()
 
 
-@pytest.mark.parametrize("text", ["receipts", "receipts@", "@shop.example", "receipts@shop", "a b@shop example.com"])
+WRONG_SENDERS = ["receipts", "receipts@", "@shop.example", "receipts@shop", "a b@shop example.com", "a@b..example"]
+WRONG_SENDERS += ["Shop <a@b.example", "a@b.example>", "a@b.example,c@d.example", "<a@b.example>"]
+
+
+@pytest.mark.parametrize("text", WRONG_SENDERS)
 def test_a_sender_of_e_mails_that_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("MAIL_FROM", text)
 
@@ -302,7 +306,7 @@ def test_a_number_may_be_the_least_and_the_most_of_its_range(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "text", ["{1:x}", "[]", "null", '{"one": "ESCPOS58"}', '{"1": 58}', '{"1": ""}', '{"1": null}']
+    "text", ["{1:x}", "[]", "null", '{"one": "ESCPOS58"}', '{"1": 58}', '{"1": ""}', '{"1": null}', '{"-1": "A"}']
 )
 @pytest.mark.parametrize(("name", "what"), [("PRINTERS", "codes"), ("INSTITUTIONS", "names")])
 def test_a_table_by_number_in_another_form_is_refused(

@@ -175,6 +175,6 @@ def test_every_address_of_the_page_leads_to_something_of_ours(stage: str) -> Non
 
 
 def test_every_file_of_the_folder_is_served() -> None:
-    served = {"openapi.json", "index.html", *RENDERER, *PARTS}
+    served = {"openapi.json", "index.html", *RENDERER, *PARTS, "version.txt"}  # the last by the health check
 
     assert {path.name for path in FOLDER.iterdir()} == served

@@ -121,6 +121,12 @@ def test_an_unknown_setting_is_refused_and_one_of_the_libraries_of_aws_is_not() 
     config.check(prod(AWS_MAX_ATTEMPTS="2"), "prod")
 
 
+def test_prod_calls_no_other_aws() -> None:
+    name = "AWS_ENDPOINT_URL_DYNAMODB"
+
+    assert lines(prod(**{name: "http://127.0.0.1:5000"})) == [f"{name} sends the calls of AWS elsewhere: leave it out."]
+
+
 def test_a_parameter_among_the_settings_is_refused() -> None:
     assert lines(prod(SMS_COUNTRIES="ZA")) == ["SMS_COUNTRIES is a parameter: pass SmsCountries in PARAMETERS."]
 

@@ -15,11 +15,10 @@ from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.settings import settings
-from infra.stack import deploy
+from infra.stack import deploy, parameters
 from infra.stack.alarms import ALARMS
 from infra.stack.deploy import QUIET, TRIGGERS, Deployment
 from infra.stack.releases import DeployError, upload
-from infra.stack.resources import definition
 from infra.stack.smoke import SmokeError
 
 pytestmark = [
@@ -48,7 +47,10 @@ EXPIRED = refused("ExpiredToken", "The security token included in the request is
 def with_outputs(parsed: dict[str, Any], **_: Any) -> None:
     """Add the outputs, which moto forgets of a change set."""
     for stack in parsed.get("Stacks", []):
-        stack["Outputs"] = [{"OutputKey": "EndpointURL", "OutputValue": ADDRESS}]
+        stack["Outputs"] = [
+            {"OutputKey": "EndpointURL", "OutputValue": ADDRESS},
+            {"OutputKey": "Version", "OutputValue": "1.0.0+g1a2b"},
+        ]
 
 
 class Cloud:
@@ -59,12 +61,16 @@ class Cloud:
         self.build = build
         self.calls: list[tuple[str, dict[str, Any]]] = []
         # By operation; the last one is repeated. moto has no termination protection.
-        self.answers: dict[str, list[dict[str, Any]]] = {"UpdateTerminationProtection": [{}]}
+        self.answers: dict[str, list[dict[str, Any]]] = {
+            "UpdateTerminationProtection": [{}],
+            "GetAccountSettings": [{"AccountLimit": {"ConcurrentExecutions": 1000}}],
+        }
 
     def client(self, service: str, **options: Any) -> Any:
         client = MAKE(service, **options)
         client.meta.events.register("before-parameter-build.cloudformation", self.note)
         client.meta.events.register("before-call.cloudformation", self.answer)
+        client.meta.events.register("before-call.lambda", self.answer)
         client.meta.events.register("after-call.cloudformation.DescribeStacks", with_outputs)
         return client
 
@@ -186,7 +192,7 @@ def test_a_stack_is_created_and_updated_and_its_tables_are_protected(
     cloud.package("old", AlarmEmail="")
     cloud.make(cloud.stack, settings().bucket, "AlarmEmail=a=b")
     first = cloud.parameters()["Release"]
-    assert capsys.readouterr().out == f"{cloud.stack} is at {ADDRESS}\n"
+    assert capsys.readouterr().out == f"{cloud.stack} is at {ADDRESS}, version 1.0.0+g1a2b\n"
     assert is_protected(f"{cloud.stack}-old")
     protection = {"StackName": cloud.stack, "EnableTerminationProtection": True}
     assert cloud.sent("UpdateTerminationProtection") == [protection]
@@ -195,7 +201,7 @@ def test_a_stack_is_created_and_updated_and_its_tables_are_protected(
     cloud.make()
 
     printed = "No payment is tried: SMOKE_LOGIN is not set.\n"
-    assert capsys.readouterr().out == f"{printed}{cloud.stack} is at {ADDRESS}\n"
+    assert capsys.readouterr().out == f"{printed}{cloud.stack} is at {ADDRESS}, version 1.0.0+g1a2b\n"
     assert is_protected(f"{cloud.stack}-new")
     assert cloud.parameters() == {
         "AlarmEmail": "a=b",
@@ -506,7 +512,7 @@ def test_the_same_version_again_changes_nothing_but_protects_tables(
 
     standing.make()
 
-    assert capsys.readouterr().out.endswith(f"{standing.stack} is at {ADDRESS}\n")
+    assert capsys.readouterr().out.endswith(f"{standing.stack} is at {ADDRESS}, version 1.0.0+g1a2b\n")
     assert [len(standing.sent(name)) for name in ("DeleteChangeSet", "ExecuteChangeSet")] == [1, 0]
     assert is_protected(table)
 
@@ -518,53 +524,77 @@ def test_a_change_that_cloudformation_refuses_is_one_clear_line(standing: Cloud)
         standing.make()
 
 
+ARN = "arn:aws:acm:{}:123456789012:certificate/a"
+HOST = ("BaseDomain=api.example.com", f"CertificateArn={ARN.format('af-south-1')}")
+
+
 @pytest.mark.parametrize(
-    ("parameters", "problem"),
+    ("words", "problem"),
     [
-        (("SubnetIds=subnet-1",), "SubnetIds needs SecurityGroupIds"),
-        (("BaseDomain=api.example.com",), "BaseDomain needs CertificateArn"),
-        (
-            ("BaseDomain=a.example", "ProcessingDomain=a.example", "CertificateArn=c"),
-            "ProcessingDomain is the same host",
-        ),
-        (("ApiConcurrency=1.5",), "ApiConcurrency is 1.5, which is not a whole number"),
+        (("AlarmEmail=ops",), "AlarmEmail is ops: it is one e-mail address"),
+        (("AlarmEmail=<ann@x.example>",), "AlarmEmail is <ann@x.example>"),
+        (("AlarmEmail=a@b.example,c@d.example",), "AlarmEmail is a@b.example,c@d.example"),
+        (("AlarmPhone=0829876543",), "AlarmPhone is 0829876543"),
+        (("AlarmUrl=http://x.example",), "AlarmUrl is http://x.example"),
+        (("AlarmEmail=a@b.example,SalesHours=9",), "AlarmEmail holds SalesHours: write a blank"),
+        (("SubnetIds=subnet-1,SecurityGroupIds=sg-1",), "SubnetIds holds SecurityGroupIds: write a blank"),
+        (("SmsCountries=ZA,", "NA"), "NA: a parameter is NAME=VALUE"),
+        (("SalesHours=9", "SalesDays=6-4"), "SalesDays is 6-4"),
+        (("SalesDays=1-6",), "SalesDays needs SalesHours"),
+        (("SalesHours=9", "SalesFrom=24"), "SalesFrom is 24: it is at most 23"),
         (("SalesFrom=6.5", "SalesHours=-1"), "SalesHours is -1, which is not a whole number"),
+        (("SmsCountries=ZA,XX",), "SmsCountries names XX, which is no country"),
+        (("SmsCountries=za",), "SmsCountries is za"),
+        (("MonthlyBudget=50",), "MonthlyBudget needs AlarmEmail"),
+        (("BaseDomain=api.example.com",), "BaseDomain needs CertificateArn"),
+        (("BaseDomain=https://api.example.com",), "BaseDomain is https"),
+        (("BaseDomain=10.0.0.1",), "BaseDomain is 10.0.0.1"),
+        (("BaseDomain=api..example",), "BaseDomain is api..example"),
+        (("ProcessingDomain=p.example.com:443",), "ProcessingDomain is p.example.com:443"),
+        (("AllowedOrigins=https://a..example",), "AllowedOrigins is https"),
+        ((*HOST, "ProcessingDomain=api.example.com"), "ProcessingDomain is the same host"),
+        (HOST, "CertificateArn is in the region af-south-1, and the stage in eu-west-1"),
+        (("CertificateArn=arn:aws:iam::1:server-certificate/a",), "CertificateArn is arn:aws:iam"),
+        (("SubnetIds=subnet-1",), "SubnetIds needs SecurityGroupIds"),
+        (("SubnetIds=subnet-1", "SecurityGroupIds=vpc-1"), "SecurityGroupIds names vpc-1"),
+        (("ApiConcurrency=1.5",), "ApiConcurrency is 1.5, which is not a whole number"),
+        (("ApiConcurrency=900",), "need Lambda's quota of 1142 concurrent executions, and the account has 1000"),
+        (("LogDays=100",), "LogDays is 100"),
+        (("AlarmMail=a@b.example",), "There is no parameter AlarmMail; there is AlarmEmail"),
+        (("MonthlyBudget=much", "AlarmEmail=a@b.example"), "MonthlyBudget is much: it is a number"),
     ],
 )
-def test_parameters_that_can_never_work_are_refused_by_name_before_the_change(
-    standing: Cloud, parameters: tuple[str, ...], problem: str
+def test_wrong_parameters_are_refused_by_name_before_anything_is_uploaded(
+    cloud: Cloud, sam: dict[str, Any], words: tuple[str, ...], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    standing.calls.clear()
+    (cloud.build / "sam.json").write_text(json.dumps(sam))
+    monkeypatch.setattr(deploy, "upload", None)
 
-    with pytest.raises(SystemExit, match=problem):
-        standing.make(standing.stack, settings().bucket, *parameters)
-    assert "CreateChangeSet" not in [operation for operation, _ in standing.calls]
+    with pytest.raises(SystemExit, match=re.escape(problem)):
+        cloud.make(cloud.stack, settings().bucket, *words)
 
 
-@pytest.mark.parametrize(
-    ("name", "right", "wrong"),
-    [
-        ("SalesDays", ["1-7", "3-3", "6-7"], ["6-4", "7-1", "0-3", "1-8", "1"]),
-        ("AlarmPhone", ["", "+27829876543"], ["0829876543", "+0", "27829876543"]),
-        ("AlarmUrl", ["", "https://x.example/y"], ["http://x.example", "x.example"]),
-        ("AlarmEmail", ["", "a@b.example"], ["a", "a@b", "a@b.example,c@d.example", "A <a@b.example>"]),
-        (
-            "BaseDomain",
-            ["", "api.example.com"],
-            ["https://api.example.com", "api.example.com/", "API.example.com", "api"],
-        ),
-        ("ProcessingDomain", ["", "p.example.com"], ["p.example.com:443"]),
-        (
-            "CertificateArn",
-            ["", "arn:aws:acm:eu-west-1:123456789012:certificate/a"],
-            ["a", "arn:aws:iam::1:server-certificate/a"],
-        ),
-    ],
-)
-def test_a_parameter_that_can_never_work_has_a_pattern_that_refuses_it(
-    name: str, right: list[str], wrong: list[str]
-) -> None:
-    pattern = definition()["Parameters"][name]["AllowedPattern"]
+def test_right_parameters_are_no_problem(sam: dict[str, Any]) -> None:
+    given = parameters.read(
+        [
+            *("AlarmEmail=ann.lee+night@ops.example.co.za", "AlarmPhone=+27829876543", "MonthlyBudget=50"),
+            *("SalesHours=10", "SalesFrom=6", "SalesDays=1-6", "SmsCountries=ZA,NA", "BaseDomain=api.example.com"),
+            *(
+                f"CertificateArn={ARN.format('eu-west-1')}",
+                "SubnetIds=subnet-0a1b,subnet-2c3d",
+                "SecurityGroupIds=sg-4e",
+            ),
+            *(
+                "AllowedOrigins=https://a.example,http://localhost:3000",
+                "LogDays=90",
+                "TicketEmail=",
+                "ApiConcurrency=5",
+            ),
+        ]
+    )
 
-    assert [one for one in right if not re.fullmatch(pattern, one)] == []
-    assert [one for one in wrong if re.fullmatch(pattern, one)] == []
+    assert list(parameters.problems(given, {"SalesDays": "1-7"}, sam["Parameters"], "eu-west-1")) == []
+    assert list(sam["Parameters"])[:10] == [
+        *("AlarmEmail", "TicketEmail", "AlarmPhone", "MonthlyBudget", "SalesHours"),
+        *("SalesFrom", "SalesDays", "SmsCountries", "BaseDomain", "CertificateArn"),
+    ]

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import uuid
 import zipfile
@@ -51,7 +52,11 @@ print(json.dumps({"light": light, "answer": answer, "paid_with": paid_with, "pat
 """
 
 
-def test_it_holds_what_it_should_and_nothing_more(build: Path) -> None:
+def test_it_holds_what_it_should_and_nothing_more(build: Path, sam: dict[str, Any]) -> None:
+    with zipfile.ZipFile(build / "deployment.zip") as packed:
+        version = packed.read(package.VERSION).decode()
+    assert sam["Outputs"]["Version"]["Value"] == version
+    assert re.fullmatch(re.escape(package.version()) + r"(\+g[0-9a-f]{7,}(\.dirty)?)?", version)
     assert package.problems(build / "deployment.zip") == []
     names = zipfile.ZipFile(build / "deployment.zip").namelist()
     own = {str(path.relative_to(package.ROOT)) for path in (package.ROOT / "chalicelib").rglob("*.py")}
