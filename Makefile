@@ -51,10 +51,10 @@ clients: $(VENV)  ## make clients of the OpenAPI document with three generators,
 package: $(STAGE_VENV) $(LAMBDA)  ## write build/sam.json and build/deployment.zip. STAGE=dev|prod
 	@$(BIN)/python -m infra.stack.package $(STAGE)
 
-deploy: $(STAGE_VENV) $(if $(BACK),,$(LAMBDA))  ## package a stage, deploy it, watch its alarms and try a payment. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..." WATCHED_MINUTES=15; BACK=1 deploys the release before
+deploy: $(STAGE_VENV) $(if $(BACK),,$(LAMBDA))  ## package a stage, deploy it, watch its alarms and try a payment. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..." WATCHED_MINUTES=15; BACK=1 deploys the release before; TAKE_IN=1 takes in what a deleted stack left
 	@test -n "$(BACK)$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
 	@$(if $(BACK),,$(BIN)/python -m infra.stack.package $(STAGE))
-	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy $(if $(BACK),--back $(STACK),$(STACK) $(CODE_BUCKET)) $(PARAMETERS)
+	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy $(if $(BACK),--back $(STACK),$(if $(TAKE_IN),--take-in) $(STACK) $(CODE_BUCKET)) $(PARAMETERS)
 
 bench: $(VENV) $(NODE_TOOLS) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS=history for lists; ARGS=documents for all tables of the documents
 	@$(BIN)/python -m infra.bench $(ARGS)

@@ -1,7 +1,8 @@
 """The command behind `make deploy`: `python -m infra.stack.deploy STACK BUCKET [NAME=VALUE ...]`.
 
 It uploads build/deployment.zip and the template, and lets CloudFormation create or update the stack. With
-`--back STACK` it deploys the template that was deployed before, whose address is a parameter of the stack.
+`--back STACK` it deploys the template that was deployed before, whose address is a parameter of the stack. With
+`--take-in` before the stack it first takes in what a deleted stack left.
 
 An update is watched. CloudFormation goes back to the version before if an alarm of TRIGGERS rings during the update or
 in the quarter of an hour after it, which `aws cloudformation deploy` and `sam deploy` cannot ask for. Meanwhile the
@@ -28,7 +29,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from botocore.parsers import ResponseParserError
 
-from infra.stack import parameters
+from infra.stack import parameters, taking_in
 from infra.stack.alarms import TOPICS
 from infra.stack.package import BUILD
 from infra.stack.releases import GOING_BACK, RELEASE, RELEASE_BEFORE, DeployError, release_before, upload
@@ -53,7 +54,7 @@ STUCK = {
 }
 FAILED_CREATION = "ROLLBACK_COMPLETE"  # no update can lead to this status: the stack was never complete
 UPDATED = ("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "UPDATE_COMPLETE")
-BACK = "--back"
+BACK, TAKE_IN = "--back", "--take-in"
 CALL_FAILS = (BotoCoreError, ClientError, ResponseParserError)  # the last: a proxy answered
 
 Check = Callable[[str], object]  # a trial of the API at an address; it raises SmokeError
@@ -257,12 +258,18 @@ def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
         sys.exit("usage: python -m infra.stack.deploy STACK BUCKET [NAME=VALUE ...], or --back STACK [NAME=VALUE ...]")
     trial = configured()
     check = (lambda api: smoke(till(api, *trial))) if trial else None
-    is_back = words[0] == BACK
+    is_back, takes_in = words[0] == BACK, words[0] == TAKE_IN
+    words = words[1:] if takes_in else words
     stack = words[1] if is_back else words[0]
     try:
         given, deployment = parameters.read(words[2:]), Deployment(stack)
         kept = _values(deployment.before)
         _check(given, kept, {} if is_back else json.loads((build / "sam.json").read_text(encoding="utf-8")))
+        if takes_in:
+            if deployment.before:
+                sys.exit(f"{stack} exists: deploy it without TAKE_IN.")
+            taking_in.take_in(deployment.client, build, stack, words[1], deployment.token)
+            deployment = Deployment(stack)
         url = release_before(stack, kept) if is_back else upload(build, *words[:2])
         address = deployment.deploy(url, given, check, int(os.environ.get("WATCHED_MINUTES") or WATCHED_MINUTES))
     except (DeployError, *CALL_FAILS) as problem:

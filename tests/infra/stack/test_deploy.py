@@ -15,10 +15,11 @@ from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.settings import settings
-from infra.stack import deploy, parameters
+from infra.stack import deploy, parameters, taking_in
 from infra.stack.alarms import ALARMS
 from infra.stack.deploy import QUIET, TRIGGERS, Deployment
-from infra.stack.releases import DeployError, upload
+from infra.stack.releases import KEPT, DeployError, upload
+from infra.stack.resources import create_table_arguments
 from infra.stack.smoke import SmokeError
 
 pytestmark = [
@@ -598,3 +599,46 @@ def test_right_parameters_are_no_problem(sam: dict[str, Any]) -> None:
         *("AlarmEmail", "TicketEmail", "AlarmPhone", "MonthlyBudget", "SalesHours"),
         *("SalesFrom", "SalesDays", "SmsCountries", "BaseDomain", "CertificateArn"),
     ]
+
+
+def test_a_deleted_stack_is_created_again_from_what_it_left(
+    cloud: Cloud, sam: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (cloud.build / "sam.json").write_text(json.dumps(sam))
+    left = taking_in.template_of(sam, cloud.stack, "eu-west-1")["Resources"]
+    key = boto3.client("kms").create_key()["KeyMetadata"]
+    encrypted: Any = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": key["Arn"]}
+    for arguments in create_table_arguments(cloud.stack):
+        boto3.client("dynamodb").create_table(**arguments, SSESpecification=encrypted)
+    boto3.client("s3").create_bucket(
+        Bucket=left["Bucket"]["Properties"]["BucketName"], CreateBucketConfiguration={"LocationConstraint": "eu-west-1"}
+    )
+    with pytest.raises(SystemExit, match=f"{cloud.stack}-secret is missing: restore it first"):
+        cloud.make("--take-in", cloud.stack, settings().bucket)
+    arn = boto3.client("secretsmanager").create_secret(Name=left["Secret"]["Properties"]["Name"])["ARN"]
+    cloud.answers |= {
+        "DescribeStacks": [
+            refused("ValidationError", f"Stack with id {cloud.stack} does not exist"),
+            *({"Stacks": [{"StackId": "s", "StackName": cloud.stack, "StackStatus": one}]} for one in IMPORTED),
+        ],
+        "CreateChangeSet": [{"Id": "c", "StackId": "s"}],
+        "DescribeChangeSet": [{"Status": "CREATE_COMPLETE"}],
+        "ExecuteChangeSet": [{}],
+        "ListStackResources": [{"StackResourceSummaries": []}],
+        "DescribeAlarms": [{"MetricAlarms": []}],
+    }
+
+    cloud.make("--take-in", cloud.stack, settings().bucket)
+
+    imported, updated = cloud.sent("CreateChangeSet")
+    assert (imported["ChangeSetType"], updated["ChangeSetType"]) == ("IMPORT", "UPDATE")
+    found = {one["LogicalResourceId"]: one["ResourceIdentifier"] for one in imported["ResourcesToImport"]}
+    assert found.keys() == {n for n, one in sam["Resources"].items() if one.get("DeletionPolicy") == KEPT}
+    assert (found["Key"], found["Secret"]) == ({"KeyId": key["KeyId"]}, {"Id": arn})
+    assert found["Merchants"] == {"TableName": f"{cloud.stack}-merchants"}
+    names = set(re.findall(r'"(?:Ref|Fn::GetAtt)": (?:\[)?"(\w+)"', json.dumps(left)))
+    assert names <= left.keys(), "all else is not there yet"
+    assert "has 20 resources of the deleted stack again" in capsys.readouterr().out
+
+
+IMPORTED = ("IMPORT_COMPLETE", "IMPORT_COMPLETE", "UPDATE_COMPLETE")
