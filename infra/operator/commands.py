@@ -24,6 +24,7 @@ from chalicelib.domain import card
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import Scheme
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, signing
 from chalicelib.services import linked_cards
@@ -82,7 +83,13 @@ def _read_secret(prompt: str) -> Secret:
     return Secret(terminal.hidden(prompt).strip())
 
 
+def _check_tokens() -> None:
+    if Scheme.JWT not in settings().auth_schemes:
+        sys.exit("AUTH_SCHEMES of the stage has no Jwt: nothing is signed.")
+
+
 def _rotate_signing_command(options: argparse.Namespace) -> None:
+    _check_tokens()
     stage_secret.rotate_signing(leaked=options.leaked)
     print(f"Sign with the new secret in {REMEMBERED_MINUTES} minutes, not before: `print-signing` prints it.")
     if options.leaked:
@@ -95,6 +102,7 @@ def _rotate_signing_command(options: argparse.Namespace) -> None:
 
 
 def _print_signing_command(_: argparse.Namespace) -> None:
+    _check_tokens()
     if not signing():
         sys.exit("The stage has no signing secret: `rotate-signing` makes one.")
     stage_secret.note("show", "signing")
@@ -210,6 +218,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         {
             "--email": {"required": True, "help": "of its till, which gets no message"},
             "--system-user": {"required": True, "help": "e-mail of the system user that creates it"},
+            "--new-key": {"action": "store_true", "help": "give the till that exists another key"},
         },
     ),
     "rotate-signing": (
@@ -285,7 +294,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
     "audit": (
         "print who changed which fields of an object when, and their former values",
         _audit_command,
-        {"object": {"help": OBJECTS}},
+        {"object": {"help": f"{OBJECTS}, or the e-mail of an agent"}},
     ),
 }
 

@@ -19,7 +19,7 @@ from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents as agents_service
 from chalicelib.services import merchants, terminals
 from chalicelib.services.authentication import new_secret_key
-from chalicelib.store import agents
+from chalicelib.store import agents, audit
 from chalicelib.store.merchants import key as merchant_key
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import read
@@ -43,7 +43,7 @@ CONTEXT: dict[str, Any] = {
 
 
 def smoke_merchant_command(options: argparse.Namespace) -> None:
-    """Create the merchant and its till, or give its till a new key. Print the two variables of `make deploy`."""
+    """Create the merchant and its till, or give its till another key. Print the two variables of `make deploy`."""
     if not re.fullmatch(EMAIL, options.email):
         sys.exit("The e-mail address is not valid.")
     system_user = agent_of(options.system_user)
@@ -54,7 +54,7 @@ def smoke_merchant_command(options: argparse.Namespace) -> None:
         key, merchant_id = _create(system_user, options.email)
         print(f"# merchant {merchant_id}, {NAME}: leave it out of sums over all merchants")
     else:
-        key = _replace_key(agent_of(options.email))
+        key = _replace_key(agent_of(options.email), is_wanted=options.new_key)
     print(f"export SMOKE_LOGIN={canonical(options.email)} SMOKE_PASSWORD={key.reveal()}")
 
 
@@ -77,14 +77,16 @@ def _create(system_user: Agent, email: str) -> tuple[Secret, int]:
     return key, merchant_id
 
 
-def _replace_key(till: Agent) -> Secret:
-    """Give the till another key and password. Exit with one line if it is the till of another merchant."""
+def _replace_key(till: Agent, *, is_wanted: bool) -> Secret:
+    """Give the till another key and password. Exit with one line if nobody wants it, or if it is another till."""
     merchant = read(merchant_key(till.client_id))
     if merchant is None or merchant.name != NAME:
         sys.exit(f"Agent {till.id} has this e-mail and belongs to no merchant {NAME}: choose another e-mail.")
+    if not is_wanted:
+        sys.exit("The till exists. --new-key gives it another key, and deployments need the new SMOKE_PASSWORD.")
     try:
-        after = replace_credentials(till, new_secret_key())
+        key = replace_credentials(till, new_secret_key())
     except ChangedMeanwhileError:
         sys.exit("Somebody else changed the till meanwhile. Nothing was changed: run the command again.")
-    key = agents_service.secret_key_of(after, act("show"))
-    return key or sys.exit("The till has no key: run the command again.")
+    audit.store(f"agent#{till.id}", act("show"), agents_service.SHOWN)
+    return key

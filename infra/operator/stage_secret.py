@@ -34,6 +34,7 @@ CERTIFICATE = "iso8583"
 LEAKED = "leaked"
 NEEDED = {"signing", DIGEST_KEY}  # without them, credentials of all merchants are refused
 NO_SECRETS = {"partners", "changed", LEAKED}  # parts of the document that are not one secret
+A_WEEK = timedelta(days=7)  # a certificate that ends sooner is no help
 BETWEEN = timedelta(days=1)  # two rotations of the signing secret
 OVERTAKEN = "Another change came between. Nothing was changed: look at the secret, and run the command again."
 
@@ -106,7 +107,7 @@ def use_certificate(certificate: Path, key: Path) -> datetime:
 
 
 def expiry_of(certificate: Path, key: Path) -> datetime:
-    """Return when a certificate expires. Raises SecretError if it has expired, or if the key is not its own."""
+    """Return when a certificate expires. Raises SecretError if that is within 7 days, or if the key is not its own."""
     from cryptography import x509  # noqa: PLC0415  the other commands need no certificates
 
     try:
@@ -117,6 +118,9 @@ def expiry_of(certificate: Path, key: Path) -> datetime:
         raise SecretError(message) from None
     if expires <= outside.now():
         message = f"The certificate expired on {expires:%Y-%m-%d}."
+        raise SecretError(message)
+    if expires <= outside.now() + A_WEEK:
+        message = f"The certificate ends on {expires:%Y-%m-%d}, within 7 days: ask the bank for another one."
         raise SecretError(message)
     return expires
 

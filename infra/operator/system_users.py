@@ -100,8 +100,8 @@ def _read_password(email: str, present: str | None = None) -> Secret:
     return password
 
 
-def replace_credentials(before: Agent, password: Secret) -> Agent:
-    """Store a new password and a random secret key of any agent, unlock it, and end its sessions.
+def replace_credentials(before: Agent, password: Secret) -> Secret:
+    """Store a new password and a random secret key of any agent, unlock it, and end its sessions. Return the key.
 
     The interface does so for agents of merchants; no request changes a system user. Raise ChangedMeanwhileError when
     `before` is no longer the stored agent: of two operators at once, only one sets the password.
@@ -116,7 +116,7 @@ def replace_credentials(before: Agent, password: Secret) -> Agent:
         secret_key_sealed=seal(secret_key, before.id),
     )
     agent_changes.change(before, after, login_change, terminal.act("update"))
-    return after
+    return secret_key
 
 
 def agent_of(email: str) -> Agent:

@@ -58,6 +58,7 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("system-users", "unblock --email ann@role.example", ""),
     ("system-users", "totp-off --email ann@role.example --yes", ""),
     ("smoke-merchant", "--email smoke@role.example --system-user ann@role.example", ""),
+    ("smoke-merchant", "--email smoke@role.example --system-user ann@role.example --new-key", ""),
     ("system-users", "delete --email ann@role.example --yes", ""),
     ("status", "", ""),
     ("ring", "", ""),

@@ -3,10 +3,10 @@
 import datetime as dt
 import json
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from chalicelib import outside
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import Scheme
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
 from infra.operator import commands as operator
 from infra.operator import stage_secret
 from infra.operator.commands import main
-from infra.reference import ROOT
-from tests.support import guides
 from tests.support.giving import Give, Terminal, typing
 
 pytestmark = pytest.mark.usefixtures("moto")
@@ -112,6 +111,14 @@ def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_fi
     give(now=lambda: tomorrow)
     run("rotate-signing")
     assert secrets.signing()[1:] == accepted[:1]
+
+
+@pytest.mark.parametrize("command", ["rotate-signing", "print-signing"])
+def test_a_stage_without_tokens_has_no_signing_secret(command: str, give: Give) -> None:
+    give(settings=replace(settings(), auth_schemes=frozenset({Scheme.BASIC})))
+
+    with pytest.raises(SystemExit, match="AUTH_SCHEMES of the stage has no Jwt"):
+        run(command)
 
 
 def test_a_leaked_signing_secret_is_accepted_no_longer_nor_is_the_one_before_it(
@@ -278,12 +285,14 @@ def test_a_certificate_is_used_with_its_own_key_only(
     certificate: Callable[..., tuple[Path, Path]], tmp_path: Path
 ) -> None:
     ours, other, late = certificate(), certificate("other"), certificate("late", days=-1)
+    soon = certificate("soon", days=6)
     locked, missing = certificate("locked", password=b"a password"), tmp_path / "missing"
     before = secrets.client_certificate()
 
     for public, key, problem in [
         (ours[0], other[1], "no certificate with its key"),
         (late[0], late[1], "expired on"),
+        (soon[0], soon[1], "within 7 days"),
         (locked[0], locked[1], "without a password"),
         (missing, missing, "No such file"),
     ]:
@@ -396,16 +405,4 @@ def test_a_document_that_lost_its_digest_key_is_named_and_undone(
     assert "digest_key               IS MISSING" in capsys.readouterr().out
 
     run("undo-secret", "--yes")
-    assert stored() == before
-
-
-def test_the_commands_of_the_guide_run(give: Give, stored: Callable[[], dict[str, Any]]) -> None:
-    stage_secret.rotate_signing(again=True)  # the first one has no secret before it
-    before, later = stored(), outside.now() + stage_secret.BETWEEN
-    give(now=lambda: later)
-    text = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").partition("## Change secrets")[2]
-    block = guides.BLOCK.findall(text)[0]
-    for line in block.splitlines():
-        run(*shlex.split(line, comments=True)[3:])
-
     assert stored() == before

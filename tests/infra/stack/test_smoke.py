@@ -42,8 +42,11 @@ def test_the_merchant_of_the_command_takes_cash_and_a_second_run_replaces_its_ke
     stage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     email = an_email()
-    for _ in range(2):
-        operator.main(["smoke-merchant", "--email", email, "--system-user", SYSTEM[0]])
+    command = ["smoke-merchant", "--email", email, "--system-user", SYSTEM[0]]
+    operator.main(command)
+    with pytest.raises(SystemExit, match=r"The till exists\. --new-key"):
+        operator.main(command)
+    operator.main([*command, "--new-key"])
     logins = re.findall(r"^export SMOKE_LOGIN=(\S+) SMOKE_PASSWORD=(\S+)$", capsys.readouterr().out, re.MULTILINE)
     first, second = logins
 
