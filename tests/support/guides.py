@@ -22,7 +22,6 @@ from tests.support.export_files import object_of
 
 BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 ASSIGNED = re.compile(r"(?P<name>[A-Z]+)=")
-OF_THE_ANSWER = re.compile(r"# (?P<path>[\w.]+) of the answer$")
 DOWNLOAD = re.compile(r'curl -s -o (?P<file>[\w.]+) "\$URL"')
 LOCAL, AWS = "http://127.0.0.1:8000", "http://127.0.0.1:8001"
 
@@ -78,7 +77,8 @@ def printed(document: str, stage: str, aws: str = AWS) -> str:
     most ahead. The shell has no setting of the stage.
     """
     _need_curl()
-    blocks = [block for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")) if "curl " in block]
+    blocks = BLOCK.findall((ROOT / document).read_text(encoding="utf-8"))
+    blocks = [block for block in blocks if "curl " in block or f"API={LOCAL}" in block]
     typed = "".join(blocks).replace(LOCAL, stage).replace(AWS, aws).replace(".venv/bin/python", sys.executable)
     words = ["bash"]
     done = subprocess.run(
@@ -148,27 +148,6 @@ def _answers(printed: str) -> Iterator[Any]:
         yield answer
 
 
-def run(document: str, stage: str) -> list[Any]:
-    """Send the document's requests to the stage, and return the answers; what is assigned between them is assigned.
-
-    A value that a comment says to take from the answer before is taken from it. Other commands are not run.
-    """
-    _need_curl()
-    variables: dict[str, str] = {}
-    answers: list[Any] = []
-    for command in commands(document):
-        here = command.replace(LOCAL, stage)
-        if assigned := ASSIGNED.match(here):
-            name = assigned["name"]
-            taken = OF_THE_ANSWER.search(here)
-            variables[name] = (
-                _at(taken["path"], answers[-1]) if taken else _shell(f'{here}\nprintf %s "${name}"', variables)
-            )
-        elif here.startswith("curl "):
-            answers += _answers(_shell(here, variables))
-    return answers
-
-
 def run_programs(document: str, stage: str, login: str, folder: Path, programs: tuple[str, ...]) -> list[str]:
     """Run the document's commands of these programs in the folder, and return what they print.
 
@@ -198,9 +177,3 @@ def _shell(command: str, variables: dict[str, str], folder: Path = ROOT) -> str:
     )
     assert done.returncode == 0, (command, done.stderr)
     return done.stdout
-
-
-def _at(path: str, answer: Any) -> str:
-    for name in path.split("."):
-        answer = answer[name]
-    return str(answer)

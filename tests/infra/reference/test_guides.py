@@ -213,7 +213,7 @@ def test_the_refusal_of_the_readme_is_the_one_it_shows(stage: str) -> None:
 
 
 def test_the_operators_guide_ends_with_a_paid_till(stage: str) -> None:
-    answers = guides.run(OPERATORS_GUIDE, stage)
+    answers = guides.answers_in(guides.printed(OPERATORS_GUIDE, stage))
     cash, card, listed = answers[4:7]
 
     assert [answer["ErrorCode"] for answer in answers] == CODES[OPERATORS_GUIDE]
