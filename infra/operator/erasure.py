@@ -87,7 +87,7 @@ PICTURE = Picture(  # one grey pixel
 ROUNDS = 5  # searches for reversals that were made meanwhile
 AT_ONCE = 1000  # versions of files in one call
 TICK = timedelta(microseconds=1)
-OF_A_PERSON = ("email", "name", "phone")  # fields of an agent
+OF_A_PERSON = ("avatar_key", "email", "name", "phone")  # fields of an agent
 Touches = Callable[[str], bool]
 
 
@@ -139,7 +139,7 @@ def agent_to_erase(number: int) -> tuple[Agent, Merchant | None]:
 
 
 def erase_agent(agent: Agent, merchant: Merchant | None, now: datetime) -> int:
-    """Erase name, e-mail and telephone of a former agent: in its payments, messages, record, login and the audit.
+    """Erase name, e-mail, telephone and picture of a former agent: in payments, messages, record, login and audit.
 
     Return the number of its transactions. Raises UnfinishedError while one of them is pending.
     """
@@ -153,6 +153,7 @@ def erase_agent(agent: Agent, merchant: Merchant | None, now: datetime) -> int:
     if found and merchant:
         _delete(payer_records.exports_of(merchant.id))
     retry_on_change(partial(_erase_account, agent))
+    _delete(payer_records.files_below(f"agents/{agent.id}/"))
     for entry in audit.of(f"agent#{agent.id}"):
         audit.forget(entry, OF_A_PERSON)
     return len(found)
@@ -168,14 +169,14 @@ def _replace_seller(key: Key[Transaction]) -> None:
 def _erase_account(agent: Agent) -> None:
     """Replace the data in an agent's record, and move its login to another e-mail, which nobody has."""
     before = read(agents.key(agent.id)) or agent
-    after = replace(before, name=ERASED, email=f"erased-{agent.id}@erased.invalid", phone="")
+    after = replace(before, name=ERASED, email=f"erased-{agent.id}@erased.invalid", phone="", avatar_key=None)
     if after == before:
         return
     act, login = terminal.act("erase"), None if before.deleted else read(agents.login_key(before.email))
     if login:
         agent_changes.change(before, after, LoginChange(moved=login), act)
     else:
-        entry = audit.write(f"agent#{agent.id}", act, OF_A_PERSON)
+        entry = audit.write(f"agent#{agent.id}", act, audit.changed_fields(before, after))
         commit(replace_record(agents.key(agent.id), after, ChangedMeanwhileError()), entry)
 
 

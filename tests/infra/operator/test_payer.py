@@ -21,6 +21,7 @@ from chalicelib.domain.kinds import Features
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
 from chalicelib.domain.welcome import welcome_agent
+from chalicelib.gateways import files
 from chalicelib.services import outbox
 from chalicelib.settings import settings
 from chalicelib.store import agent_changes, agents, audit, drawers
@@ -485,8 +486,12 @@ def test_a_former_agent_is_erased_from_its_record_login_payments_messages_and_th
     refund = till.give_back(paid, now=now())
     write_one(outbox_store.put(welcome_agent("a message", till.merchant.id, till.agent.name, till.agent.email, now())))
     write_one(agent_changes.create_login(a_login(till.agent)))
-    renamed, act = replace(till.agent, name=f"New {token}", state=BLOCKED), Act("update", 1, now())
+    avatar = f"agents/{till.agent.id}/{token}.png"
+    files.put(avatar, erasure.PICTURE)
+    renamed = replace(till.agent, name=f"New {token}", state=BLOCKED, avatar_key=avatar)
+    act = Act("update", 1, now())
     agent_changes.change(till.agent, renamed, LoginChange(), act)
+    assert any("agents/" in place for place in places_of([avatar]))
     for table in ("agents", "audit", "history", "logins", "outbox", "transactions"):
         assert any(place.startswith(f"payments-local-{table} ") for place in places_of([token])), table
 
@@ -495,8 +500,8 @@ def test_a_former_agent_is_erased_from_its_record_login_payments_messages_and_th
     assert places_of([token]) == []
     assert [stored_transaction(one.id).agent.name for one in (paid, refund)] == [ERASED] * 2
     updated, erased = audit.of(f"agent#{till.agent.id}")
-    assert (updated.fields, updated.former) == (("name", "state"), {"state": "1"})
-    assert (erased.kind, erased.fields, erased.former) == ("erase", ("email", "name", "phone"), {})
+    assert (updated.fields, updated.former) == (("avatar_key", "name", "state"), {"state": "1"})
+    assert (erased.kind, set(erased.fields), erased.former) == ("erase", set(erasure.OF_A_PERSON), {})
     assert read(agents.login_key(f"erased-{till.agent.id}@erased.invalid")) is not None
 
 
