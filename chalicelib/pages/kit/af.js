@@ -77,6 +77,8 @@ export const af = {
     reasonHint: "Dit staan ook op die klant se kwitansie.",
     button: (amount) => (amount ? `Gee ${amount} terug` : "Gee terug"),
     nothingLeft: "Niks meer is teruggegee nie: 'n ander teruggawe het intussen alles teruggegee.",
+    goneBefore: (amount) =>
+      `${amount} is reeds teruggegee, of is op pad terug. Niks is nou gedoen nie: die lys wys elke teruggawe.`,
     lessLeft: (amount) => `Niks is teruggegee nie, want die betaling het intussen verander. Nou bly ${amount} oor.`,
     again: (amount) =>
       `'n Teruggawe van ${amount} is reeds gestuur. As jy dit weer stuur, word die geld net een keer teruggegee.`,

@@ -92,7 +92,7 @@ async function giveBack(id, attempt) {
 }
 
 // Give back all of a payment of which nothing was given back before. Return what was done, in a sentence, and throw when it was
-// not. A payment that is given back already is no error: the answer of its return may have been lost.
+// not. Of a payment that another return gave back, or has not finished yet, nobody here knows whether its money was paid out.
 export async function giveAllBack(id, reason) {
   let attempt = unfinished(id);
   if (attempt?.body.BasicReverseTran.PartialReverse)
@@ -100,7 +100,7 @@ export async function giveAllBack(id, reason) {
   if (!attempt) {
     const payment = await found(id);
     const [amount, rest] = [payment.Amount, payment.AmountEff].map((one) => format(one, payment.CurrencyID));
-    if (isZero(payment.AmountEff)) return `${texts.return.done(amount)} ${byHand(payment)}`.trim();
+    if (isZero(payment.AmountEff)) throw new Error(texts.return.goneBefore(amount));
     if (!isZero(payment.AmountRvs)) throw new Error(texts.return.lessLeft(rest));
     if (!canReturn(payment)) throw new Error(texts.return.notNow);
     attempt = begun(payment, payment.AmountEff, reason, []);
