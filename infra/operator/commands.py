@@ -128,6 +128,11 @@ def _is_registered(product: str) -> bool:
         sys.exit("PARTNERS in .chalice/config.json is not a JSON object.")
 
 
+def _stripe_key_command(_: argparse.Namespace) -> None:
+    stage_secret.use_stripe_key(_read_secret("The secret or restricted key of the account at Stripe: "))
+    print(f"Payments at Stripe use it in {REMEMBERED_MINUTES} minutes at the latest.")
+
+
 def _use_certificate_command(options: argparse.Namespace) -> None:
     expires = stage_secret.use_certificate(options.certificate, options.key)
     print(f"The host gets it in {REMEMBERED_MINUTES} minutes at the latest. It expires on {expires:%Y-%m-%d}.")
@@ -226,6 +231,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
         },
     ),
+    "stripe-key": ("store the key of our account for the acquirer STRIPE", _stripe_key_command, {}),
     "undo-secret": (
         "return to the secrets before the latest change",
         _undo_secret_command,

@@ -15,6 +15,7 @@ from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AnswerLostError,
     AuthorizationRequest,
+    InquiryRequest,
     LinkAnswer,
     LinkRequest,
     ReversalKind,
@@ -142,8 +143,9 @@ class Acquirer:
             self.mixed_up.add(request.reference)
         return answer
 
-    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+    def inquire(self, request: InquiryRequest, within_s: float) -> AcquirerAnswer | None:
         """Return the answer that was given before."""
+        reference = request.reference
         self._note(reference)
         if self.is_mute:
             self._tell(f"inquire {reference[:8]}", "no answer")
@@ -379,9 +381,9 @@ class Host(Acquirer):
         assert request.message is not None
         return request.message.rrn, request.message.trace.stan
 
-    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+    def inquire(self, request: InquiryRequest, within_s: float) -> AcquirerAnswer | None:
         """Know no inquiries."""
-        del reference, within_s
+        del request, within_s
         message = "a host that cannot be inquired was"
         raise AssertionError(message)
 
