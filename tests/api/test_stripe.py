@@ -1,7 +1,9 @@
 """Payments over HTTP at a stage whose acquirer is STRIPE, at the stand-in."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.services import payment_sweep
 from infra.local.stripe_stand_in import LOST, NEVER_ARRIVED, StripeStandIn
 from infra.operator import commands
+from tests.infra.reference.test_guides import CODES, STRIPES_GUIDE
+from tests.support import guides
 from tests.support.cards import STEADY, a_card_body, chip_data
 from tests.support.giving import environment, typing
 from tests.support.http import TILL, Reply, get, post
@@ -285,3 +289,35 @@ def test_a_payment_unknown_at_its_deadline_is_refunded(stage: str, clock: Clock,
 
     assert ours(unknown).phase == "auto_cancelled"
     assert (held(stripe), len(stripe.of("refund"))) == ({}, 1)
+
+
+def test_a_day_is_reconciled_with_stripes_balance_report(
+    stage: str, clock: Clock, stripe: StripeStandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock.later(days=6)
+    paid, cancelled = pay(stage, "20.00"), pay(stage, "30.00")
+    pay(stage, pan="4000000000009995")
+    give_back(stage, ours(paid).id, 5, Amount="5.00", PartialReverse=True)
+    give_back(stage, ours(cancelled).id, 3)
+    capsys.readouterr()
+    report = stripe.balance_report(clock.now.date())
+    failed = report.splitlines()[3].replace(",refund,", ",refund_failure,").replace("txn_", "txn_of_failure_")
+
+    def differences(text: str) -> list[str]:
+        path = tmp_path / "balance.csv"
+        path.write_text(text, encoding="utf-8")
+        with suppress(SystemExit):
+            commands.main(["reconcile", "--acquirer", "STRIPE", "--date", str(clock.now.date()), "--file", str(path)])
+        return [line[38:].strip() for line in capsys.readouterr().out.splitlines()[:-1]]
+
+    intent, refund = stripe.of("payment_intent")[-1]["id"], stripe.of("refund")[-1]["id"]
+    assert differences(report) == []
+    assert differences(f"{report}{failed}\n") == [f"{refund}  missing there  ours refund 5.00 ZAR, theirs -"]
+    assert differences(report.replace(",20.00,", ",21.00,")) == [f"{intent}  amount         ours 20.00, theirs 21.00"]
+
+
+def test_the_guide_pays_and_gives_back_as_it_says(stage: str, stripe: StripeStandIn) -> None:
+    answers = guides.pasted(STRIPES_GUIDE, stage)
+
+    assert [one["ErrorCode"] for one in answers] == CODES[STRIPES_GUIDE]
+    assert [one["amount"] for one in stripe.of("charge") + stripe.of("refund")] == [25_000, 25_000]

@@ -56,6 +56,7 @@ PAID, UNPAID, CANCELLED, ACTION = "succeeded", "requires_payment_method", "cance
 CANCELLABLE = frozenset({UNPAID, ACTION, "requires_confirmation", "requires_capture"})
 PENDING, REFUNDED, NOT_REFUNDED = "pending", frozenset({"succeeded", "pending"}), frozenset({"failed", "canceled"})
 ALL_REFUNDED = "charge_already_refunded"
+ACTION_ERROR = {"message": "The issuer asks the cardholder to authenticate, which a till cannot do."}
 
 
 class Stripe:
@@ -90,7 +91,7 @@ class Stripe:
             except RefusedError as refused:
                 if refused.is_passing:
                     raise AnswerLostError(intent) from None
-                return _without_charge(refused, request.card)
+                return _without_charge(refused, request.card, intent)
         return _confirmed(api, intent, method, request)
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
@@ -140,7 +141,7 @@ class Stripe:
         if _id(answer, "seti_") != setup:
             raise AnswerLostError
         if answer.get("status") == ACTION:
-            return LinkAnswer(AUTHENTICATION, text_of_code(AUTHENTICATION), card.details)
+            return LinkAnswer(AUTHENTICATION, ACTION_ERROR["message"], card.details)
         if answer.get("status") != PAID:
             raise AnswerLostError
         return LinkAnswer(APPROVED_CODE, text_of_code(APPROVED_CODE), card.details, f"{method}/{customer}")
@@ -200,14 +201,14 @@ def _confirmed(api: "Api", intent: str, method: str, request: AuthorizationReque
         if refused.is_passing or refused.is_of_used_key or not is_ours:
             raise AnswerLostError(intent) from None
         if is_about_amount(refused.error):
-            return _declined(INVALID_AMOUNT, refused.error, request.card)
+            return _declined(INVALID_AMOUNT, refused.error, request.card, intent)
         if not refused.is_of_card:
             raise AnswerLostError(intent) from None
         code = code_of(refused.error)
         if code == AUTHENTICATION:
             with suppress(AcquirerError, RefusedError):  # declined already, and nobody else has the intent's secret
                 _cancel(api, intent, f"{request.reference}:cancel")
-        return _declined(code, refused.error, request.card)
+        return _declined(code, refused.error, request.card, intent)
     with _named(intent):
         _checked(answer, request)
         if _id(answer, "pi_") != intent:
@@ -222,18 +223,18 @@ def _after_confirmation(api: "Api", answer: "Object", request: AuthorizationRequ
     if status == ACTION:
         with _undecided():
             _cancel(api, answer["id"], f"{request.reference}:cancel")
-        return _declined(AUTHENTICATION, {}, request.card)
+        return _declined(AUTHENTICATION, ACTION_ERROR, request.card, answer["id"])
     if status == UNPAID and isinstance(error, dict):
-        return _declined(code_of(error), error, request.card)
+        return _declined(code_of(error), error, request.card, answer["id"])
     raise AnswerLostError
 
 
-def _without_charge(refused: RefusedError, card: CardData | None) -> AcquirerAnswer:
+def _without_charge(refused: RefusedError, card: CardData | None, intent: str | None = None) -> AcquirerAnswer:
     """Return the decline of a card or an amount before anything could be charged. Else raise UnreachableError."""
     if not refused.is_passing and is_about_amount(refused.error):
-        return _declined(INVALID_AMOUNT, refused.error, card)
+        return _declined(INVALID_AMOUNT, refused.error, card, intent)
     if card is not None and refused.is_of_card:
-        return _declined(code_of(refused.error), refused.error, card)
+        return _declined(code_of(refused.error), refused.error, card, intent)
     if not refused.is_passing:
         refused.tell()
     raise UnreachableError
@@ -369,9 +370,7 @@ def _approved(intent: "Object") -> AcquirerAnswer:
     return AcquirerAnswer(APPROVED_CODE, text_of_code(APPROVED_CODE), acquirer_tran_id=intent["id"])
 
 
-def _declined(code: int, error: "Object", card: CardData | None, intent: str | None = None) -> AcquirerAnswer:
-    if intent is None and isinstance(about := error.get("payment_intent"), dict):
-        intent = about.get("id")
+def _declined(code: int, error: "Object", card: CardData | None, intent: str | None) -> AcquirerAnswer:
     return AcquirerAnswer(code, _text(error, card) or text_of_code(code), acquirer_tran_id=intent)
 
 
