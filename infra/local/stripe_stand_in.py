@@ -45,6 +45,7 @@ DECLINES = {
 }
 LINKABLE = frozenset({"4000002500003155", "4000000000000341"})  # they are declined only when they are charged
 REFUND_FAILS, REFUND_PENDS = "4000000000005126", "4000000000007726"
+TEST_METHOD = "pm_card_visa"  # https://docs.stripe.com/testing: a payment method of every account in test mode
 OPEN = ("requires_payment_method", "requires_confirmation", "requires_action")
 WITHOUT_DECIMALS = frozenset(
     ("bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf")
@@ -227,7 +228,9 @@ class StripeStandIn:
         if intent["status"] not in OPEN:
             message = f"This PaymentIntent's status is {intent['status']}, so it cannot be confirmed."
             raise ApiError(400, message, code="payment_intent_unexpected_state", payment_intent=intent)
-        method = self._get(params["payment_method"])
+        if (name := params["payment_method"]) == TEST_METHOD:
+            name = self._payment_method({"card": {"number": "4242424242424242"}})["id"]
+        method = self._get(name)
         if method["customer"] != intent.get("customer"):
             raise ApiError(
                 400, "The payment method belongs to another customer.", code="payment_method_customer_mismatch"

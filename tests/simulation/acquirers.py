@@ -108,6 +108,7 @@ class Acquirer:
     asked: list[Asked] = field(default_factory=list)
     sent: set[Any] = field(default_factory=set)  # the reversals that were requested
     unmarked: list[str] = field(default_factory=list)  # those that were repeated and did not say so
+    moved_by_inquiries: list[str] = field(default_factory=list)
     mixed_up: set[str] = field(default_factory=set)  # the references of those that got an answer about something else
 
     def refuse(self, _: Any) -> tuple[()]:
