@@ -74,7 +74,7 @@ OF_STRIPE = (
 )
 UNNEEDED = re.compile(
     r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
-    rf"|^(requests|charset_normalizer|certifi|idna)[-/]|__mypyc\.|^stripe/(?!({OF_STRIPE})\.py$).*\."
+    rf"|^(requests|charset[_-]normalizer|certifi|idna)[-/]|__mypyc\.|^stripe/(?!({OF_STRIPE})\.py$).*\."
     r"|^botocore/data/(?!(dynamodb|kms|s3|secretsmanager|sesv2|sns)(/|$)|[^/]+\.json$)|^botocore/data/.*(examples|2011-)"
 )
 FOREIGN = {"boto3", "moto", "hypothesis", "pytest", "mypy", "infra", "tests", "docs"}
