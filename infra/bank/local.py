@@ -101,7 +101,7 @@ STARTS = {ISO8583.lower(): _bank, STRIPE.lower(): _stand_in}
 
 def _check(chosen: str) -> None:
     if chosen not in OF_ANOTHER:
-        message = f"ACQUIRER is {' or '.join(OF_ANOTHER)} or absent, not {chosen}."
+        message = f"ACQUIRER is {', '.join(OF_ANOTHER)} or absent, not {chosen}."
         raise AcquirerSettingsError(message)
     if taken := [name for name in OF_ANOTHER[chosen] if os.environ.get(name)]:
         started = "a bank of its own" if chosen == ISO8583.lower() else "a stand-in of its own"
