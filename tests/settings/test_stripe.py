@@ -6,7 +6,14 @@ from infra.stack import config
 from infra.stack.config import ConfigError
 from tests.support.giving import environment
 
-DEPLOYED = {"KEY_ID": "k", "BUCKET": "b", "SECRET_ID": "s", "TABLE_PREFIX": "p-", "AWS_LAMBDA_FUNCTION_NAME": "f"}
+DEPLOYED = {
+    "PARTNERS": "{}",
+    "KEY_ID": "k",
+    "BUCKET": "b",
+    "SECRET_ID": "s",
+    "TABLE_PREFIX": "p-",
+    "AWS_LAMBDA_FUNCTION_NAME": "f",
+}
 
 
 def account(stage: str, **variables: str) -> Account | None:

@@ -47,7 +47,7 @@ def check_request(request: Request) -> None:
     operation = document()["paths"][path][request.method.lower()]
     if request.method == "POST":
         schema = operation["requestBody"]["content"][FORM]["schema"]
-        assert (request.path == "payment_methods") or request.key, request.path
+        assert (request.path == "payment_methods") is (request.key is None), request.path
     else:
         named = {one["name"]: one["schema"] for one in operation["parameters"]}
         schema = {"type": "object", "properties": named, "additionalProperties": False}

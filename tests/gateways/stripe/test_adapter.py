@@ -72,7 +72,7 @@ TORN = [
 ]
 
 
-@pytest.mark.parametrize("answer", TORN, ids=str)
+@pytest.mark.parametrize("answer", TORN, ids=range(len(TORN)))
 def test_what_is_not_stripes_answer_about_our_intent_decides_nothing(answer: Answer) -> None:
     creation, confirmation = Line(answer), Line(CREATED, METHOD, answer)
 

@@ -24,6 +24,7 @@ from chalicelib.settings.stripe import Account
 ANSWER_BYTES = 4 * 1024 * 1024  # a page of 100 objects
 LIVE = ("sk_live_", "rk_live_")
 OK = range(200, 300)
+KEY = "Idempotency-Key"  # the library makes one for each POST that has none; an empty one is not sent
 
 stripe.enable_telemetry = False
 logging.getLogger("stripe").setLevel(logging.WARNING)  # its lines of DEBUG have the card
@@ -47,7 +48,7 @@ class Api:
 
     def post(self, path: str, params: Object, key: str | None = None) -> Object:
         """Send a POST."""
-        options = {"idempotency_key": key} if key else {}
+        options: dict[str, Any] = {"idempotency_key": key} if key else {"headers": {KEY: ""}}
         return self._call(lambda client: client.raw_request("post", f"/v1/{path}", **params, **options))
 
     def post_setup_intent(self, params: Any, key: str) -> Object:
@@ -118,7 +119,8 @@ class _HttpClient(stripe.HTTPClient):
     def request(
         self, method: str, url: str, headers: Mapping[str, str] | None, post_data: str | None = None, **_: Any
     ) -> Any:
-        answer = self._exchange(method.upper(), url, headers or {}, (post_data or "").encode(), self._deadline)
+        given = {name: value for name, value in (headers or {}).items() if value}
+        answer = self._exchange(method.upper(), url, given, (post_data or "").encode(), self._deadline)
         if answer[1] not in OK:
             raise _failure_of(answer[1], answer[0])
         return answer
