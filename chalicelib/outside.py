@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
     from chalicelib.domain.outbox import Outbox
-    from chalicelib.gateways.acquirers import Acquirer
+    from chalicelib.gateways.acquirers.port import Acquirer
     from chalicelib.gateways.https import Reply
     from chalicelib.settings import Settings
     from chalicelib.store.aws_client import Client, Limits
@@ -59,9 +59,15 @@ def _iso8583() -> "Acquirer":
     return Iso8583(settings().iso8583)
 
 
+def _stripe() -> "Acquirer":
+    from chalicelib.gateways.acquirers.stripe.adapter import Stripe  # noqa: PLC0415  other stages do not need it
+
+    return Stripe()
+
+
 def _acquirers() -> "Mapping[str, Callable[[], Acquirer]]":
     """Return all acquirers. Remove one only after its last transaction is finished, because the sweep resolves it."""
-    return {"SANDBOX": _sandbox, "ISO8583": _iso8583}
+    return {"SANDBOX": _sandbox, "ISO8583": _iso8583, "STRIPE": _stripe}
 
 
 def _look_up(*arguments: Any, **options: Any) -> Any:

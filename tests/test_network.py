@@ -58,7 +58,7 @@ def test_an_answer_is_whole_however_it_is_framed_and_arrives(
     places = [0, *sorted({min(place, len(data)) for place in cuts_at}), len(data)]
 
     arriving: Any = Arriving(*(data[start:end] for start, end in pairwise(places)))
-    response = Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 2000)
+    response = Connection(arriving).send("POST", "/", {}, b"", Deadline(SECONDS), 2000)
 
     assert (response.status, body_of(response, 2000)) == (200, body)
 
@@ -66,7 +66,7 @@ def test_an_answer_is_whole_however_it_is_framed_and_arrives(
 def test_head_and_body_of_a_request_leave_in_one_write() -> None:
     arriving: Any = Arriving(http(200, b"{}"))
 
-    Connection(arriving).post("/", {"host": "a"}, b"{1}", Deadline(SECONDS), 2)
+    Connection(arriving).send("POST", "/", {"host": "a"}, b"{1}", Deadline(SECONDS), 2)
 
     (sent,) = arriving.sent
     assert sent.startswith(b"POST / HTTP/1.1\r\n")
@@ -78,7 +78,7 @@ def test_a_line_break_in_a_path_or_header_is_not_sent(path: str, headers: dict[s
     arriving: Any = Arriving()
 
     with pytest.raises(ValueError, match="control character"):
-        Connection(arriving).post(path, headers, b"", Deadline(SECONDS), 2)
+        Connection(arriving).send("POST", path, headers, b"", Deadline(SECONDS), 2)
 
     assert arriving.sent == []
 
@@ -87,7 +87,7 @@ def test_interim_answers_without_end_are_given_up() -> None:
     arriving: Any = Arriving(*[b"HTTP/1.1 100 Continue\r\n\r\n" * 100] * 100)
 
     with pytest.raises(BrokenAnswerError, match="too long"):
-        Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 1000)
+        Connection(arriving).send("POST", "/", {}, b"", Deadline(SECONDS), 1000)
 
 
 def test_the_addresses_of_a_name_are_tried_ipv4_first_and_else_in_the_resolvers_order(
@@ -108,7 +108,7 @@ def test_an_answer_that_arrives_byte_by_byte_costs_few_reads(give: Give) -> None
     data = http(200, b"x" * 1000)
 
     arriving: Any = Arriving(*(bytes([one]) for one in data))
-    body_of(Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 2000), 2000)
+    body_of(Connection(arriving).send("POST", "/", {}, b"", Deadline(SECONDS), 2000), 2000)
 
     assert len(data) - SHORT_PARTS <= len(pauses) + 1 <= len(data)
     assert set(pauses) == {SHORT_PAUSE_S}
@@ -119,4 +119,4 @@ def test_an_answer_in_usual_parts_waits_for_nothing(give: Give) -> None:
     data = http(200, b"x" * 500_000)
 
     arriving: Any = Arriving(*(data[at : at + 1400] for at in range(0, len(data), 1400)))
-    assert len(body_of(Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 500_000), 500_000)) == 500_000
+    assert len(body_of(Connection(arriving).send("POST", "/", {}, b"", Deadline(SECONDS), 500_000), 500_000)) == 500_000

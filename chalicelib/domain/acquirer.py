@@ -45,7 +45,14 @@ class UnreachableError(AcquirerError):
 
 
 class AnswerLostError(AcquirerError):
-    """The request may have been sent, and no answer arrived: the outcome is unknown."""
+    """The request may have been sent, and no answer arrived: the outcome is unknown.
+
+    `acquirer_tran_id` is the acquirer's ID of the payment, if an earlier answer named it.
+    """
+
+    def __init__(self, acquirer_tran_id: str | None = None) -> None:
+        super().__init__()
+        self.acquirer_tran_id = acquirer_tran_id
 
 
 class UnusableAnswerError(AnswerLostError):
@@ -121,6 +128,25 @@ class ReversalRequest:
     reason: str = CANCELLED_AT_TILL
     is_repeat: bool = False
     input_type: InputType | None = None  # the way the card was read
+    created_at: datetime | None = None  # of the reversal; of the payment for its automatic reversal
+    link_id: str | None = None  # the token that the payment of an automatic reversal was sent with
+    acquirer_tran_id: str | None = None  # the acquirer's ID of the payment, if it is known
+
+
+@dataclass(frozen=True)
+class InquiryRequest:
+    """A payment or reversal to inquire about, with the stored facts that it was sent with.
+
+    A reversal has the reference of its payment in `original`. `acquirer_tran_id` is the acquirer's ID of the payment.
+    """
+
+    reference: str
+    amount_minor: int
+    currency: Currency
+    created_at: datetime
+    original: str | None = None
+    link_id: str | None = None
+    acquirer_tran_id: str | None = None
 
 
 @dataclass(frozen=True)

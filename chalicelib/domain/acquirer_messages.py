@@ -92,6 +92,8 @@ def reversal_request(reversal: Transaction, *, is_repeat: bool) -> ReversalReque
         original_trace=facts.original if facts else None,
         reason=CANCELLED_AT_TILL,
         is_repeat=is_repeat,
+        created_at=reversal.created_at,
+        acquirer_tran_id=reversal.original.acquirer_tran_id,
     )
 
 
@@ -108,6 +110,8 @@ def automatic_request(transaction: Transaction, *, is_repeat: bool) -> ReversalR
         original_trace=facts.trace if facts else None,
         reason=ANSWER_UNUSABLE if facts and facts.answer_unusable else NO_ANSWER,
         is_repeat=is_repeat,
+        created_at=transaction.created_at,
+        acquirer_tran_id=transaction.result.acquirer_tran_id,
     )
 
 

@@ -326,6 +326,7 @@ def _original(
         partial=amount_minor < payment.amount_minor,
         took_rest=amount_minor == payment.remaining_minor,
         gives_back=gives_back or None,
+        acquirer_tran_id=payment.result.acquirer_tran_id,
     )
 
 

@@ -109,9 +109,11 @@ def not_found(transaction: Transaction) -> Transaction:
     return _without_money(transaction, Phase.REJECTED, UNREACHABLE)
 
 
-def unknown(transaction: Transaction) -> Transaction:
-    """Return the payment with unknown outcome: no answer came."""
-    return replace(transaction, phase=Phase.UNKNOWN)
+def unknown(transaction: Transaction, acquirer_tran_id: str | None = None) -> Transaction:
+    """Return the payment with unknown outcome: no answer came, or only one with the acquirer's ID of the payment."""
+    result = transaction.result
+    known = replace(result, acquirer_tran_id=acquirer_tran_id) if acquirer_tran_id else result
+    return replace(transaction, phase=Phase.UNKNOWN, result=known)
 
 
 def unanswered(transaction: Transaction, now: datetime) -> Transaction:

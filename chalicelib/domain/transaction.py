@@ -387,6 +387,7 @@ class Original:
     partial: bool = False  # less than the payment's amount
     took_rest: bool = False  # all that remained
     gives_back: Mapping[str, Decimal] | None = None
+    acquirer_tran_id: str | None = None  # the acquirer's ID of the payment
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def post(  # noqa: PLR0913  each argument is needed and independent
         with closing(Connection(sock)) as connection:
             path = (target.path or "/") + (f"?{target.query}" if target.query else "")
             sent = {"Host": target.netloc, "Accept-Encoding": "identity", "Connection": "close", **headers}
-            response = connection.post(path, sent, body, deadline, ANSWER_BYTES)
+            response = connection.send("POST", path, sent, body, deadline, ANSWER_BYTES)
             if kept_bytes is not None:
                 return Reply(response.status, _beginning_of(response, kept_bytes))
             return Reply(response.status, network.body_of(response, ANSWER_BYTES))

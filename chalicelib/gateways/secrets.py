@@ -3,10 +3,10 @@
 The KMS key seals the secrets of agents and webhooks. Digests stand for credentials, logins and addresses.
 
 The document is JSON: `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
-{"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
-`partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is our certificate
-for the host of that acquirer; it is absent if the host does not require one. The operator's commands write it, with
-entries of their own that no function reads.
+{"certificate": PEM, "key": PEM}, "stripe": text}`. `signing` signs JSON web tokens; it is absent until an operator
+first rotates it. `partners` signs the requests to partners; it is absent until the first one is registered. `iso8583`
+is our certificate for the host of that acquirer; it is absent if the host does not require one. `stripe` is the key of
+our account there. The operator's commands write it, with entries of their own that no function reads.
 """
 
 import hashlib
@@ -132,6 +132,12 @@ def signing() -> tuple[Secret, ...]:
 def partner(product: str) -> Secret | None:
     """Return the secret shared with the partner of a product; None if none is registered."""
     text = _document().get("partners", {}).get(product)
+    return Secret(text) if text else None
+
+
+def stripe_key() -> Secret | None:
+    """Return the key of our account at the acquirer STRIPE; None if none is stored."""
+    text = _document().get("stripe")
     return Secret(text) if text else None
 
 

@@ -5,21 +5,27 @@ An answer to a reversal must prove which payment it reversed. A defect of an ada
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AcquirerError,
     AnswerLostError,
     AuthorizationRequest,
+    InquiryRequest,
     ReversalRequest,
     UnreachableError,
     answers,
 )
 from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.acquirers import Acquirer
 from chalicelib.log import log, log_defect
+from chalicelib.store import linked_cards
+from chalicelib.store.table import read
+
+if TYPE_CHECKING:
+    from chalicelib.gateways.acquirers.port import Acquirer
 
 T = TypeVar("T")
 
@@ -39,7 +45,7 @@ class Calls:
         self._transaction = transaction
 
     @property
-    def acquirer(self) -> Acquirer:
+    def acquirer(self) -> "Acquirer":
         """Return the acquirer. A payment that needs no call is resolved even if the stage has given it up."""
         return acquirers.named(self._transaction.acquirer)
 
@@ -52,7 +58,11 @@ class Calls:
 
     def inquire(self) -> AcquirerAnswer | None:
         """Return the answer that the transaction got; None when it has not arrived."""
-        return self._call(lambda: self.acquirer.inquire(self._transaction.id, RESOLVE_SECONDS))
+        asked, original = self._transaction, self._transaction.original
+        payment = original if asked.is_reversal else asked.result
+        facts = asked.amount_minor, asked.currency, asked.created_at, original.id, self._link_id()
+        request = InquiryRequest(asked.id, *facts, payment.acquirer_tran_id)
+        return self._call(lambda: self.acquirer.inquire(request, RESOLVE_SECONDS))
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
         """Send a reversal. The answer must prove this payment and amount."""
@@ -70,10 +80,17 @@ class Calls:
 
     def is_acknowledged(self, request: ReversalRequest, attempts: int = AUTO_CANCEL_ATTEMPTS) -> bool:
         """Request an automatic reversal; return whether the acquirer acknowledged it. A repeat reverses only once."""
+        request = replace(request, link_id=self._link_id())
         for _ in range(attempts):
             with suppress(AcquirerError):
                 return self.reverse(request, RESOLVE_SECONDS).is_approved
         return False
+
+    def _link_id(self) -> str | None:
+        """Return the token that a payment by a linked card was sent with."""
+        linked = self._transaction.card_entry.linked_id
+        card = read(linked_cards.key(linked)) if linked is not None and not self._transaction.is_reversal else None
+        return card.link_id if card else None
 
     def _call(self, request: Callable[[], T]) -> T:
         answered = False

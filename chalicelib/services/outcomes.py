@@ -80,8 +80,8 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
         return advance(payment, steps.not_attempted, now)
     except UnusableAnswerError:
         return advance(payment, steps.unusable, now)
-    except AnswerLostError:
-        return advance(payment, steps.unknown, now)
+    except AnswerLostError as lost:
+        return advance(payment, partial(steps.unknown, acquirer_tran_id=lost.acquirer_tran_id), now)
     if steps.is_never_accepted(answer):
         return _reverse_partial_approval(payment, calls, now)
     return advance(payment, partial(steps.with_answer, answer=answer), now)

@@ -12,6 +12,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.kinds import KINDS
 from chalicelib.domain.outbox import receipts_for
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import CheckedCard, check_card
@@ -161,6 +162,7 @@ def _reverse(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         if repeated is not None:
             again = answer_again(repeated, now)
             return again if ids else replace(again, warnings=(REPEATED,)), True
+        _check_by_acquirer(before, amount_minor)
         reversal_id = ids[0] if ids else new_guid()
         begun = reversal.begin(reversal_id, order, before, agent, amount_minor, now)
         begun = replace(begun, makes_events=makes_events)
@@ -193,6 +195,14 @@ def _decide(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             return 0, first
         raise
     return amount_minor, _first_of(ids[1:], order, agent) if before.reversals.requested_id else None
+
+
+def _check_by_acquirer(original: Transaction, amount_minor: int) -> None:
+    """Raise the findings of the acquirer about the amount of a reversal."""
+    if KINDS[original.input_type].needs_acquirer:
+        request = ReversalRequest("", original.id, amount_minor, original.currency)
+        if findings := acquirers.refuse(original.acquirer, request):
+            raise invalid(*findings)
 
 
 def _reserve(found: Found, reversal: Transaction, now: datetime, *, follows_latest: bool) -> Transaction:

@@ -17,12 +17,14 @@ from chalicelib.domain.urls import OWN_MACHINE, scheme_of
 
 if TYPE_CHECKING:
     from chalicelib.settings.iso8583 import Host
+    from chalicelib.settings.stripe import Account
 
 LOCAL = "local"
 PROD = "prod"
 SANDBOX = "SANDBOX"
 ISO8583 = "ISO8583"
-ACQUIRERS = (SANDBOX, ISO8583)
+STRIPE = "STRIPE"
+ACQUIRERS = (SANDBOX, ISO8583, STRIPE)
 
 # An origin as browsers send it, and http only on a developer's machine. CloudFormation checks this pattern too.
 ORIGIN = (
@@ -70,7 +72,7 @@ class Partner:
 class Settings:
     """The settings of this stage. Each field is the environment variable of the same name in upper case.
 
-    The variables of `iso8583` are the fields of `Host`. `make package` refuses any other name.
+    The variables of `iso8583` are the fields of `Host`, of `stripe` those of `Account`. `make package` refuses others.
     """
 
     stage: str
@@ -85,6 +87,7 @@ class Settings:
     default_acquirer: str | None  # the first acquirer unless configured
     sandbox_latency_ms: int  # for each answer of the acquirer SANDBOX
     iso8583: "Host | None"  # the host of the acquirer ISO8583, if it is configured
+    stripe: "Account | None"  # of the acquirer STRIPE, if it is configured
     printers: Mapping[int, str]
     institutions: Mapping[int, str]  # names of financial institutions, by FInstID
     partners: Mapping[str, Partner]  # by ProductDescCode
@@ -130,6 +133,7 @@ def _of_environment() -> Settings:
         default_acquirer=_default_acquirer(variables.get("DEFAULT_ACQUIRER"), acquirers),
         sandbox_latency_ms=_number(variables, "SANDBOX_LATENCY_MS", 0, range(MAX_SANDBOX_LATENCY_MS + 1)),
         iso8583=_iso8583(acquirers, variables),
+        stripe=_stripe(acquirers, variables, stage),
         printers=_by_number(variables, "PRINTERS", 'codes by number, such as {"1": "ESCPOS58"}'),
         institutions=_by_number(variables, "INSTITUTIONS", 'names by number, such as {"1": "First Bank"}'),
         partners=_partners(variables.get("PARTNERS") or "{}", stage),
@@ -189,6 +193,14 @@ def _iso8583(acquirers: tuple[str, ...], variables: Mapping[str, str]) -> "Host 
     from chalicelib.settings.iso8583 import host  # noqa: PLC0415  other stages do not need it
 
     return host(variables, is_local=variables["STAGE"] == LOCAL)
+
+
+def _stripe(acquirers: tuple[str, ...], variables: Mapping[str, str], stage: str) -> "Account | None":
+    if STRIPE not in acquirers and not variables.get("STRIPE_URL"):
+        return None
+    from chalicelib.settings.stripe import account  # noqa: PLC0415  other stages do not need it
+
+    return account(variables, stage)
 
 
 def _default_acquirer(named: str | None, acquirers: tuple[str, ...]) -> str | None:

@@ -3,8 +3,9 @@
 `python -m infra.local` reads PORT (8000), AWS_PORT (8001), HOST (an IPv4 address, 127.0.0.1), ENGINE (moto,
 dynamodb-local), DEMO and LOG (text, json) from the environment. Port 0 takes a free one. All data is lost at the end.
 DEMO=month adds a month of payments. Without LOG, the log is text on a terminal and JSON elsewhere. ACQUIRER=iso8583
-also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_..., ALLOWED_ORIGINS, SMS_COUNTRIES, SANDBOX_LATENCY_MS and
-WEBHOOK_HOSTS are settings of the service.
+also starts a bank, ACQUIRER=stripe a stand-in for Stripe. STRIPE_KEY is the test key for another address of Stripe.
+ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_..., STRIPE_URL, STRIPE_MOTO, ALLOWED_ORIGINS, SMS_COUNTRIES, SANDBOX_LATENCY_MS
+and WEBHOOK_HOSTS are settings of the service.
 """
 
 import argparse
@@ -78,7 +79,7 @@ class Contents:
     """What a stage holds at its start, and again after each reset."""
 
     with_month: bool
-    forget_cards: Callable[[], None]
+    acquirers: LocalAcquirers
     advances: Advances
     faults: Faults = field(default_factory=Faults)
 
@@ -98,8 +99,9 @@ class Contents:
             mail_viewer.recorded.clear()
             self.advances.clock.ahead = timedelta()
             engines.reset()
-            self.forget_cards()
+            self.acquirers.forget()
             demo_partner.store_secret()
+            self.acquirers.store_secret()
             self.fill()
 
     def page(self, method: str, _: bytes) -> tuple[HTTPStatus, dict[str, str]]:
@@ -121,7 +123,7 @@ def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
         clock = StageClock()
         stack.enter_context(outside.given(now=clock.now))
         acquirers = _start_aws(stack, engine)
-        contents = Contents(with_month, acquirers.forget, Advances(clock))
+        contents = Contents(with_month, acquirers, Advances(clock))
         advances, faults = contents.advances, contents.faults
         pages = {stage_clock.PATH: advances.page, FAULTS_PATH: faults.page, RESET_PATH: contents.page}
         try:
@@ -138,6 +140,7 @@ def _run(welcome: Callable[[str, str], None], ended: threading.Event) -> None:
         os.environ["PUBLIC_ADDRESS"] = server.url  # for links in e-mails
         outside.forget()
         stack.enter_context(demo_partner.serve())
+        acquirers.store_secret()
         stack.enter_context(mail_viewer.recording())
         contents.fill()
         stack.enter_context(scheduler.run_jobs_every())

@@ -66,8 +66,8 @@ def _link_card_command(options: argparse.Namespace) -> None:
     agent = agent_of(options.email)
     if agent.is_system_user:
         sys.exit(f"Agent {agent.id} is a system user, who takes no payments: no card is linked to it.")
-    typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
-    data, problems = card.read(InputType.MANUAL_ENTRY, typed)
+    number, expiry, code = map(_read_secret, ("Card number: ", "Expiry, MMYY: ", "CVV2, if the acquirer checks it: "))
+    data, problems = card.read(InputType.MANUAL_ENTRY, CardInput(number, expiry, code if code.reveal() else None))
     now = outside.now()
     if data is None or (problems := card.expired(data, now.date())):
         sys.exit("\n".join(f"{one.field.removeprefix('card.').upper()}: {one.message}" for one in problems))
@@ -135,6 +135,11 @@ def _is_registered(product: str) -> bool:
         return product in settings().partners or product in json.loads(next(filter(None, texts), "{}"))
     except ValueError:
         sys.exit("PARTNERS in .chalice/config.json is not a JSON object.")
+
+
+def _stripe_key_command(_: argparse.Namespace) -> None:
+    stage_secret.use_stripe_key(_read_secret("The secret or restricted key of the account at Stripe: "))
+    print(f"Payments at Stripe use it in {REMEMBERED_MINUTES} minutes at the latest.")
 
 
 def _use_certificate_command(options: argparse.Namespace) -> None:
@@ -243,6 +248,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
         },
     ),
+    "stripe-key": ("store the key of our account for the acquirer STRIPE", _stripe_key_command, {}),
     "undo-secret": (
         "return to the secrets before the latest change",
         _undo_secret_command,
@@ -266,7 +272,10 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         {
             "--acquirer": {"required": True, "help": "its code in ACQUIRERS"},
             "--date": {"required": True, "help": "the merchants' day, such as 2026-03-14"},
-            "--file": {"required": True, "help": f"the host's list, CSV: {', '.join(HEADER)}"},
+            "--file": {
+                "required": True,
+                "help": f"the host's list, CSV: {', '.join(HEADER)}; of STRIPE its balance report",
+            },
         },
     ),
     "restore": (

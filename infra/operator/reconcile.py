@@ -15,9 +15,10 @@ from typing import Any, NoReturn
 
 from chalicelib import iso_codes, outside
 from chalicelib.errors import ServiceError
-from chalicelib.settings import SettingsError, settings
+from chalicelib.settings import STRIPE, SettingsError, settings
 from chalicelib.store.aws_client import RefusedError
 from infra.operator.reconciliation import PURCHASE, REFUND, Field, Row, Standing, books_of, compare
+from infra.operator.stripe_report import WrongReportError, read_report
 
 HEADER = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")
 MAX_ROWS = 1_000_000  # rows of one list
@@ -31,9 +32,13 @@ class WrongInputError(Exception):
 
 def read_list(path: str) -> list[Row]:
     """Return the rows of a list. Raises WrongInputError for its first problem."""
+    return _read(path, lambda file: list(_rows(path, file)))
+
+
+def _read(path: str, read: Callable[[Iterator[str]], list[Row]]) -> list[Row]:
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            return list(_rows(path, file))
+            return read(file)
     except OSError as error:
         message = f"{path}: {error.strerror}."
         raise WrongInputError(message) from error
@@ -140,7 +145,7 @@ def reconcile_command(options: argparse.Namespace) -> None:
     """Print each difference. Exit with 1 if there is one, and with 2 and one line if nothing can be compared."""
     try:
         is_different = _reconcile(options.acquirer, options.date, options.file)
-    except (WrongInputError, SettingsError, ServiceError) as problem:
+    except (WrongInputError, WrongReportError, SettingsError, ServiceError) as problem:
         _stop(str(problem))
     except RefusedError as refusal:
         _stop(f"The store refused: {refusal.code}.")
@@ -158,8 +163,10 @@ def _reconcile(acquirer: str, date_text: str, path: str) -> bool:
     if day is None or day > (outside.now() + EARLIEST_ZONE).date():
         message = "The date must be a day such as 2026-03-14, not after today."
         raise WrongInputError(message)
-    rows = read_list(path)
+    rows = [] if acquirer == STRIPE else read_list(path)
     books = books_of(acquirer, day)
+    if acquirer == STRIPE:
+        rows = _read(path, lambda file: read_report(path, file, books))
     found = compare(books, rows, day)
     for one in found:
         print(one)

@@ -64,6 +64,7 @@ class BookedTransaction:
     amount_minor: int
     result_approval_code: str | None = None
     result_rrn: str | None = None
+    result_acquirer_tran_id: str | None = None
     original_id: str | None = None
     host: HostFacts | None = None
 
@@ -73,7 +74,10 @@ ATTRIBUTES = tuple(one.name for one in fields(BookedTransaction))  # each is sto
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """A purchase or a refund in our books. A missing RRN or approval code is "", a missing STAN is None."""
+    """A purchase or a refund in our books. A missing RRN or approval code is "", a missing STAN is None.
+
+    An acquirer without RRNs has its own ID of the transaction in their place.
+    """
 
     id: str
     rrn: str
@@ -101,18 +105,18 @@ class Row:
     """A row of a host's list.
 
     The amount is written as the host writes it, not in minor units. So "12.30" in a currency without decimals is a
-    reported difference, and not an error that stops the reading.
+    reported difference, and not an error that stops the reading. A field that a list does not have is None.
     """
 
     line: int
     day: date
     rrn: str
-    stan: int
-    tid: str
+    stan: int | None
+    tid: str | None
     type: str
     amount: Decimal
     currency: str  # alpha-3
-    approval_code: str
+    approval_code: str | None
 
     @property
     def shop(self) -> str:
@@ -163,7 +167,7 @@ def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
     state, standing = _standing(transaction, cancels)
     return Booking(
         id=transaction.id,
-        rrn=transaction.result_rrn or "",
+        rrn=transaction.result_rrn or transaction.result_acquirer_tran_id or "",
         stan=transaction.host.trace.stan if transaction.host else None,
         merchant=transaction.client_id,
         tid=transaction.terminal_name.strip(),
@@ -234,12 +238,14 @@ def _of_pair(booking: Booking, row: Row, day: date) -> Iterator[Difference]:
         (Field.TYPE, booking.type, row.type),
         (Field.AMOUNT, booking.amount, row.amount),
         (Field.CURRENCY, booking.currency, row.currency),
-        (Field.TID, booking.tid, row.tid),
-        (Field.STAN, booking.stan, row.stan),
     ]
+    if row.tid is not None:
+        pairs += [(Field.TID, booking.tid, row.tid), (Field.STAN, booking.stan, row.stan)]
     if booking.standing is not Standing.MADE:  # it has no approval code, because no approval was accepted
         pairs.append((Field.STATE, booking.state, LISTED))
-    elif row.approval_code or booking.type != REFUND:  # a list may omit the code of a refund
+    elif row.approval_code or (
+        row.approval_code is not None and booking.type != REFUND
+    ):  # a list may omit the code of a refund
         pairs.append((Field.APPROVAL_CODE, booking.approval_code, row.approval_code))
     for field, mine, other in pairs:
         if mine != other:

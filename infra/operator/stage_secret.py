@@ -1,4 +1,4 @@
-"""Changes of the stage's secret: signing secrets, secrets of partners, and our certificate for the host of ISO8583.
+"""Changes of the stage's secret: signing secrets, secrets of partners, the key of STRIPE, the certificate of ISO8583.
 
 The secret is one JSON document (`chalicelib.gateways.secrets`). A change stores a new version of the whole document,
 and makes it current only if the version that was read still is. The version before it stays, so that `undo` returns to
@@ -8,6 +8,7 @@ No command changes the digest key.
 
 import hashlib
 import json
+import re
 import secrets
 import ssl
 from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +32,8 @@ CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 PROPOSED = "PROPOSED"  # the label of a version before it is current: a version without a label may be deleted
 DIGEST_KEY = "digest_key"
 CERTIFICATE = "iso8583"
+STRIPE_KEY = "stripe"
+STRIPE_KEYS = re.compile("(?:sk|rk)_(test|live)_[A-Za-z0-9_]{1,240}")
 LEAKED = "leaked"
 NEEDED = {"signing", DIGEST_KEY}  # without them, credentials of all merchants are refused
 NO_SECRETS = {"partners", "changed", LEAKED}  # parts of the document that are not one secret
@@ -96,6 +99,22 @@ def remove_partner(product: str) -> None:
         return {"partners": partners}
 
     _change(f"partners.{product}", without)
+
+
+def use_stripe_key(key: Secret) -> None:
+    """Use this key of our account at Stripe. Every process changes to it within `REMEMBERED_S`.
+
+    Raises SecretError for another text, and for a key that moves real money where STRIPE_URL is set.
+    """
+    found = STRIPE_KEYS.fullmatch(key.reveal())
+    if not found:
+        message = "This is no secret key of Stripe: it begins with sk_test_, sk_live_, rk_test_ or rk_live_."
+        raise SecretError(message)
+    account = settings().stripe
+    if found[1] == "live" and account and account.url:
+        message = "This key moves real money, and STRIPE_URL is set: the stage takes only a test key."
+        raise SecretError(message)
+    _change(STRIPE_KEY, lambda _: {STRIPE_KEY: key.reveal()})
 
 
 def use_certificate(certificate: Path, key: Path) -> datetime:

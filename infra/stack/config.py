@@ -13,6 +13,7 @@ from typing import Any
 
 from chalicelib.settings import LOCAL, PROD, Settings
 from chalicelib.settings.iso8583 import Host
+from chalicelib.settings.stripe import Account
 from infra.stack.resources import FUNCTION_TYPE, definition
 from infra.stack.template import FROM_PARAMETERS
 
@@ -21,9 +22,10 @@ VARIABLES = "environment_variables"
 # The settings that `prod` names, and the effect of an empty one.
 PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, so no receipt"}
 OF_A_HOST = tuple(f"ISO8583_{one.name.upper()}" for one in fields(Host))
-# A group of settings, one of the local stage alone, and one that the stack decides.
-NOT_NAMED = {"iso8583", "plain_webhook_hosts", "public_address"}
-SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name not in NOT_NAMED), *OF_A_HOST}
+OF_STRIPE = tuple(f"STRIPE_{one.name.upper()}" for one in fields(Account))
+# Groups of settings, one of the local stage alone, and one that the stack decides.
+NOT_NAMED = {"iso8583", "stripe", "plain_webhook_hosts", "public_address"}
+SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name not in NOT_NAMED), *OF_A_HOST, *OF_STRIPE}
 OF_AWS = re.compile("AWS_[A-Za-z0-9_]+")  # names for the libraries of AWS
 ENDPOINT = re.compile("AWS_ENDPOINT_URL.*")
 PARAMETERS = {name: value["Ref"] for name, value in FROM_PARAMETERS["Environment"]["Variables"].items()}
@@ -36,7 +38,7 @@ OF_LAMBDA = re.compile(
 )
 MAX_BYTES = 4096  # of all variables of a function
 # One of these may be wrong only next to another. Each other setting is right or wrong by itself.
-OF_ACQUIRERS = {"ACQUIRERS", "ALLOW_SANDBOX", "DEFAULT_ACQUIRER", *OF_A_HOST}
+OF_ACQUIRERS = {"ACQUIRERS", "ALLOW_SANDBOX", "DEFAULT_ACQUIRER", *OF_A_HOST, *OF_STRIPE}
 
 
 class ConfigError(Exception):
@@ -110,6 +112,8 @@ def _wrong_names(settings: Mapping[str, Any], stage: str) -> Iterator[str]:
             yield f"{name} is a parameter: pass {PARAMETERS[name]} in PARAMETERS."
         elif name in OF_THE_STACK:
             yield f"{name} is set by the stack: leave it out."
+        elif name == "STRIPE_KEY":
+            yield f"{name} is a secret: leave it out, and store it with `python -m infra.operator stripe-key`."
         elif OF_LAMBDA.fullmatch(name):
             yield f"{name} is set by Lambda, which refuses a function that sets it: leave it out."
         elif stage == PROD and ENDPOINT.fullmatch(name):

@@ -64,9 +64,17 @@ def install(lock: Path, folder: Path) -> None:
 EPOCH = (1980, 1, 1, 0, 0, 0)  # time of every entry: an unchanged zip has the same hash, and is not deployed again
 MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
 # Tests, type stubs, metadata of packages, models of other services of AWS; cffi and pycparser (compiled argon2 needs
-# only the backend); pydantic's version 1. A test pays with the functions of the zip.
+# only the backend); pydantic's version 1; dateutil's copy of the time zones; of Stripe's library all but what a call
+# loads; requests, because the connections are our own. A test pays with the functions of the zip.
+OF_STRIPE = (
+    r"__init__|_any_iterator|_api_\w+|_app_info|_base_address|_client_options|_encode|_error(_object)?|_event"
+    r"|_event_notification_handler|_http_client|_list_object|_listable_api_resource|_multipart_data_generator"
+    r"|_oauth_service|_request\w*|_stripe_\w+|_telemetry_id|_util|_v[12]_services|_version|_webhook|oauth_error"
+    r"|v2/(__init__|_amount|_list_object|_search_result_object|core/__init__|core/_event)"
+)
 UNNEEDED = re.compile(
     r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
+    rf"|-zoneinfo\.tar\.gz$|^(requests|charset[_-]normalizer|certifi|idna)[-/]|__mypyc\.|^stripe/(?!({OF_STRIPE})\.py$).*\."
     r"|^botocore/data/(?!(dynamodb|kms|s3|secretsmanager|sesv2|sns)(/|$)|[^/]+\.json$)|^botocore/data/.*(examples|2011-)"
 )
 FOREIGN = {"boto3", "moto", "hypothesis", "pytest", "mypy", "infra", "tests", "docs"}

@@ -15,7 +15,7 @@ from chalicelib.settings import SettingsError, settings
 from chalicelib.store.aws_client import UnansweredError
 from infra.bench.client import through
 from tests.gateways.acquirer_contract import ContractOfInquiries
-from tests.support.cards import STEADY, a_card, a_chip_card, an_authorization
+from tests.support.cards import STEADY, a_card, a_chip_card, an_authorization, an_inquiry
 from tests.support.giving import Give
 from tests.support.intercepted_calls import failing
 from tests.support.transactions import ZAR, a_guid
@@ -64,7 +64,7 @@ def test_the_same_reference_is_authorized_once() -> None:
     answer = SANDBOX.authorize(first, 1)
 
     assert SANDBOX.authorize(first, 1) == answer
-    assert SANDBOX.inquire(first.reference, 1) == answer
+    assert SANDBOX.inquire(an_inquiry(first.reference), 1) == answer
 
 
 def test_the_cents_decide_about_reversals_too() -> None:
@@ -116,7 +116,7 @@ def test_a_payment_reversed_before_it_arrived_is_declined_as_late() -> None:
 
     assert reverse(late.reference, late.amount_minor) == 0
     assert SANDBOX.authorize(late, 1).code == 68
-    assert SANDBOX.inquire(late.reference, 1) is None
+    assert SANDBOX.inquire(an_inquiry(late.reference), 1) is None
 
 
 def test_a_token_does_what_its_card_does() -> None:
@@ -150,7 +150,7 @@ def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out() 
     with pytest.raises(AnswerLostError):
         SANDBOX.authorize(sent, 0.01)
 
-    answer = SANDBOX.inquire(sent.reference, 1)
+    answer = SANDBOX.inquire(an_inquiry(sent.reference), 1)
     assert answer is not None
     assert answer.is_approved
 
@@ -158,7 +158,7 @@ def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out() 
 @pytest.mark.usefixtures("slow")
 def test_an_inquiry_and_a_token_that_take_too_long_are_lost() -> None:
     with pytest.raises(AnswerLostError):
-        SANDBOX.inquire(a_guid(), 0.01)
+        SANDBOX.inquire(an_inquiry(a_guid()), 0.01)
     with pytest.raises(AnswerLostError):
         SANDBOX.link(LinkRequest(a_guid(), a_card()), 0.01)
 
@@ -169,7 +169,7 @@ def test_a_table_out_of_reach_is_an_answer_lost(give: Give) -> None:
     with pytest.raises(AnswerLostError):
         authorize()
     with pytest.raises(AnswerLostError):
-        SANDBOX.inquire(a_guid(), 1)
+        SANDBOX.inquire(an_inquiry(a_guid()), 1)
 
 
 def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
 
 def test_an_approval_comes_with_additional_fields_that_follow_from_the_reference() -> None:
     request = an_authorization(reference="A")
-    first, again = SANDBOX.authorize(request, 1), SANDBOX.inquire("A", 1)
+    first, again = SANDBOX.authorize(request, 1), SANDBOX.inquire(an_inquiry("A"), 1)
     declined = SANDBOX.authorize(an_authorization(amount_minor=1251), 1)
 
     assert again is not None
@@ -233,3 +233,20 @@ class TestSandbox(ContractOfInquiries):
 
     def never_arriving(self) -> AuthorizationRequest:
         return an_authorization(amount_minor=1269)
+
+    def test_a_payment_is_never_taken_for_a_reversal_of_its_reference(self) -> None:
+        victim, forged = self.approved(), self.approved()
+        self.authorize(victim)
+        self.authorize(forged)
+
+        answer = self.reverse(victim, victim.amount_minor, reference=forged.reference)
+
+        assert not answer.is_approved
+        assert self.reverse(victim, victim.amount_minor).is_approved
+
+    def test_a_reversal_is_never_taken_for_a_payment_of_its_reference(self) -> None:
+        request, reference = self.approved(), a_guid()
+        self.authorize(request)
+        self.reverse(request, request.amount_minor, reference)
+
+        assert not self.authorize(replace(self.approved(), reference=reference)).is_approved

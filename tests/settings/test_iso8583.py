@@ -191,5 +191,5 @@ def test_a_host_named_no_more_is_reached_until_its_last_outcome_is_known(monkeyp
 def test_an_acquirer_nobody_knows_stops_the_start(monkeypatch: pytest.MonkeyPatch, named: str) -> None:
     monkeypatch.setenv("ACQUIRERS", named)
 
-    with pytest.raises(SettingsError, match=r"ACQUIRERS names .*; there are SANDBOX, ISO8583\."):
+    with pytest.raises(SettingsError, match=r"ACQUIRERS names .*; there are SANDBOX, ISO8583, STRIPE\."):
         settings()

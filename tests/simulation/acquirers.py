@@ -15,6 +15,7 @@ from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AnswerLostError,
     AuthorizationRequest,
+    InquiryRequest,
     LinkAnswer,
     LinkRequest,
     ReversalKind,
@@ -107,6 +108,7 @@ class Acquirer:
     asked: list[Asked] = field(default_factory=list)
     sent: set[Any] = field(default_factory=set)  # the reversals that were requested
     unmarked: list[str] = field(default_factory=list)  # those that were repeated and did not say so
+    moved_by_inquiries: list[str] = field(default_factory=list)
     mixed_up: set[str] = field(default_factory=set)  # the references of those that got an answer about something else
 
     def refuse(self, _: Any) -> tuple[()]:
@@ -142,8 +144,9 @@ class Acquirer:
             self.mixed_up.add(request.reference)
         return answer
 
-    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+    def inquire(self, request: InquiryRequest, within_s: float) -> AcquirerAnswer | None:
         """Return the answer that was given before."""
+        reference = request.reference
         self._note(reference)
         if self.is_mute:
             self._tell(f"inquire {reference[:8]}", "no answer")
@@ -379,9 +382,9 @@ class Host(Acquirer):
         assert request.message is not None
         return request.message.rrn, request.message.trace.stan
 
-    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+    def inquire(self, request: InquiryRequest, within_s: float) -> AcquirerAnswer | None:
         """Know no inquiries."""
-        del reference, within_s
+        del request, within_s
         message = "a host that cannot be inquired was"
         raise AssertionError(message)
 

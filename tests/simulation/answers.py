@@ -9,7 +9,7 @@ from tests.simulation.clients import Seen
 from tests.simulation.edges import EDGES
 from tests.simulation.payments import state_of
 from tests.simulation.scenario import Scenario
-from tests.simulation.scenario_script import AT_HOST, CARD, EXPIRING, LINKED, STRANGER
+from tests.simulation.scenario_script import AT_HOST, AT_STRIPE, CARD, EXPIRING, LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
 TOO_SOON, INTERVAL = 401, 600.0
@@ -165,7 +165,11 @@ def cards_pay_for_their_owners(scenario: Scenario) -> Iterator[str]:
 def cards_pay_until_they_expire(scenario: Scenario) -> Iterator[str]:
     """A card pays through the last day of its month, in the merchant's zone, and no longer."""
     for seen in scenario.clients.seen:
-        if seen.kind != "pay" or not seen.answered_at or seen.act.facts["way"] not in {CARD, AT_HOST, LINKED}:
+        if (
+            seen.kind != "pay"
+            or not seen.answered_at
+            or seen.act.facts["way"] not in {CARD, AT_HOST, AT_STRIPE, LINKED}
+        ):
             continue
         is_linked = seen.act.facts["way"] == LINKED
         is_expiring = is_linked and seen.act.facts["card"] == EXPIRING

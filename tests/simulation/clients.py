@@ -17,7 +17,7 @@ from tests.simulation.environment import MORNING
 from tests.simulation.erasure_acts import RECEIPTS
 from tests.simulation.gateway import Gateway, Reply, a_request
 from tests.simulation.goods import lines_of, returned_line
-from tests.simulation.scenario_script import AT_HOST, CARD, CASH, IN_HAND, LINKED, OWNER, PREPAID, Act
+from tests.simulation.scenario_script import AT_HOST, AT_STRIPE, CARD, CASH, IN_HAND, LINKED, OWNER, PREPAID, Act
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.webhook_changes import Hook
 from tests.support.accounts import basic
@@ -35,7 +35,14 @@ FIELDS = ("AmountClient", "OrderId")  # that the till fills in of the partner's 
 LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT, LAST_BY_DAYS, LAST_FILTER = 9000, 9001, 9002, 9003, 9004, 9010
 LAST_AGENTS, LAST_PRICES, LAST_DRAWERS, LAST_EVENTS = 9005, 9006, 9007, 9008
 MOST_PAGES = 40
-TENDERS = {CASH: (10, "CASH"), PREPAID: (8, "PREPAID"), AT_HOST: (1, "ISO8583"), LINKED: (5, "SANDBOX")}
+BY_CARD = (1, "SANDBOX")
+TENDERS = {
+    CASH: (10, "CASH"),
+    PREPAID: (8, "PREPAID"),
+    AT_HOST: (1, "ISO8583"),
+    AT_STRIPE: (1, "STRIPE"),
+    LINKED: (5, "SANDBOX"),
+}
 PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2, 3, 4)}
 
 
@@ -213,7 +220,7 @@ class Clients:
             body["Card"] = {"CardInputMode": 2, "LinkedCardId": card}
         else:
             body["BasicTran"]["InputType"] = 1
-            body["AcqTran"] = {"AcquirerCode": "ISO8583" if facts["way"] == AT_HOST else "SANDBOX"}
+            body["AcqTran"] = {"AcquirerCode": TENDERS.get(facts["way"], BY_CARD)[1]}
             body["Card"] = {
                 "CardInputMode": 1,
                 "CardDataInput": {"PAN": facts.get("pan", PAN), "EXP": facts.get("exp", "1230"), "CVV2": "123"},

@@ -34,7 +34,8 @@ PAYMENTS = "sweep of payments"  # the job, and its tasks
 MORNING = datetime(2026, 3, 14, 7, 0, tzinfo=UTC)
 PARTNER_URL, PARTNER_SECONDS = "https://insurer.example/prepare", 5
 SETTINGS = {
-    "ACQUIRERS": "SANDBOX,ISO8583",
+    "ACQUIRERS": "SANDBOX,ISO8583,STRIPE",
+    "STRIPE_URL": "http://127.0.0.1:9",
     "ISO8583_HOST": "127.0.0.1",
     "ISO8583_PORT": "9",
     "ISO8583_INSTITUTION": "123456",

@@ -80,7 +80,9 @@ def amounts_agree(scenario: Scenario) -> Iterator[str]:
 
 
 def books_agree(scenario: Scenario) -> Iterator[str]:
-    """Each acquirer took and gave back exactly the amounts that the service stores."""
+    """Each acquirer took and gave back exactly the amounts that the service stores, and no inquiry moved money."""
+    for name, acquirer in scenario.acquirers.items():
+        yield from (f"an inquiry at {name} made {moved}" for moved in acquirer.moved_by_inquiries)
     for one in transactions(scenario).values():
         if one.original.id is not None or one.acquirer not in scenario.acquirers:
             continue

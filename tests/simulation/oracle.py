@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from tests.simulation.clients import LAST, SECTIONS, TENDERS, Seen, name_of
+from tests.simulation.clients import BY_CARD, LAST, SECTIONS, TENDERS, Seen, name_of
 from tests.simulation.payments import GIVEN_BACK, TAKEN
 from tests.simulation.scenario import TOWN, Scenario
 from tests.simulation.scenario_script import OWNER, Act
@@ -33,7 +33,6 @@ STATES = {  # State and Substate of each phase (contract, section 7); of a payme
     "given_back": (500, 502),
 }
 REVERSED = (500, 502)
-BY_CARD = (1, "SANDBOX")
 CANCELS = frozenset({1, 3})  # ReverseMode
 
 

@@ -17,7 +17,7 @@ PART = 4  # a pause is a quarter of the time that the transaction is pending
 AROUND = 15.0  # seconds between two clocks, and between a claim and its request
 OPENS_AFTER, THREADS = 5, 3  # requests in a row without an answer; attempts at once
 # Calls of the store by a sweep that finds nothing: a query for each of its lanes; of events also the webhooks.
-MOST_IDLE_CALLS = {f"idle {PAYMENTS}": 3, f"idle {OUTBOX}": 2, f"idle {EVENTS}": 8}
+MOST_IDLE_CALLS = {f"idle {PAYMENTS}": 4, f"idle {OUTBOX}": 2, f"idle {EVENTS}": 8}
 OF_HOOK = 2  # calls for a webhook that the owner creates
 SOON = 300.0  # seconds: the longest pause after ten minutes of silence, and two runs
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -33,11 +34,12 @@ from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
 from tests.simulation.later_receipts import Message, add_receipts, message_of
 from tests.simulation.partners import Partner
-from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, PENDING, Act, Script
+from tests.simulation.scenario_script import AT_STRIPE, CARD, CARDS, DEADLINE, OWNER, PENDING, Act, Script
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.shop_acts import add_shops, add_taxes
 from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
+from tests.simulation.stripe import AtStripe
 from tests.simulation.tables import Table
 from tests.simulation.webhook_changes import add_changes, add_resent
 from tests.simulation.webhooks import Webhooks
@@ -63,6 +65,7 @@ EACH_MINUTE = 25  # minutes in which the sweep of payments comes as it should
 SILENT_UNTIL = 1215 * MINUTE  # of peace: after the Deadline of whatever began before, and a sweep
 SHARE_OF_TWICE = 0.2  # of the jobs
 SHARE_WITH_THREADS = 0.25  # at the sweep of payments
+AT_STRIPE_FROM, AT_STRIPE_TO = 0.04, 0.2  # a sixth of the scenarios pay cards there; most seeds of proofs.json do not
 BAD = "A RECORD THAT NOBODY CAN READ"
 MOST_BEHIND = 2.0  # seconds until an index sees a write
 
@@ -88,6 +91,8 @@ class Scenario:
         for word, add in ADDITIONS.items():
             add(script, random.Random(f"{seed}/{word}"))  # noqa: S311  see above
         acts, self.around, self.theme = script.every(), script.around, script.theme
+        if AT_STRIPE_FROM <= random.Random(f"{seed}/stripe").random() < AT_STRIPE_TO:  # noqa: S311  see above
+            acts = [_at_stripe(act) for act in acts]
         self.acts = [act for act in acts if self._only is None or act.number in self._only]
         late = chance.choice((SHORTLY_BEFORE, SHORTLY_BEFORE + DAYS_TO_THE_END_OF_MARCH))
         begins = BEGINNINGS[-1:] if self.around.ends_month else BEGINNINGS
@@ -103,6 +108,7 @@ class Scenario:
         self.acquirers: dict[str, Acquirer] = {
             "SANDBOX": Acquirer(self.scheduler, self.faults, trace=trace),
             "ISO8583": Host(self.scheduler, self.faults, trace=trace),
+            "STRIPE": AtStripe(self.scheduler, self.faults, trace=trace),
         }
         self.partner = Partner(self.scheduler, self.faults, trace)
         self.gateway = Gateway(self.scheduler, self.faults, trace)
@@ -180,10 +186,12 @@ class Scenario:
                 (acquirer.silences, around.silences, "takes what is sent, and answers nothing"),
             ):
                 for whose, begin, end in planned:
-                    if whose == name and faults.is_planned(f"{name} {what} from {begin:.0f} to {end:.0f} s"):
+                    if (name if name != "STRIPE" else "SANDBOX") == whose and faults.is_planned(
+                        f"{name} {what} from {begin:.0f} to {end:.0f} s"
+                    ):
                         spans.append((begin, end))
         if around.is_mute and faults.is_planned("SANDBOX answers no inquiries"):
-            self.acquirers["SANDBOX"].is_mute = True
+            self._set_mute(is_mute=True)
             silent_until = QUIET_AFTER + 2 * HOUR + SILENT_UNTIL
             self.scheduler.spawn("inquiries", self._end_of_silence, silent_until)
             for minutes in range(1, 13):  # of an acquirer that is silent a run tries one transaction
@@ -196,6 +204,10 @@ class Scenario:
             faults.share = 0.0
         faults.is_slow |= around.is_slow
         self._add_extremes()
+
+    def _set_mute(self, *, is_mute: bool) -> None:
+        for name in ("SANDBOX", "STRIPE"):
+            self.acquirers[name].is_mute = is_mute
 
     def _add_extremes(self) -> None:
         """Apply what few scripts want: sweeps of each minute, no store for a while, a record that nobody can read."""
@@ -228,7 +240,7 @@ class Scenario:
 
     def _end_of_silence(self) -> None:
         """Let the acquirer answer inquiries again: what it was asked about before its Deadline is decided by now."""
-        self.acquirers["SANDBOX"].is_mute = False
+        self._set_mute(is_mute=False)
         for item in self.store.items(f"{STACK}-transactions"):
             is_payment = item["id"]["S"] != BAD and "original_id" not in item
             if is_payment and item["phase"]["S"] in PENDING:
@@ -372,6 +384,10 @@ class Scenario:
             self.clocks[instance] = present.instance.ahead
         who = task.name.partition(".")[0] if task else ""
         self.timeline.append((self.scheduler.now, who, f"[{instance}] {text}" if instance else text))
+
+
+def _at_stripe(act: Act) -> Act:
+    return replace(act, facts={**act.facts, "way": AT_STRIPE}) if act.facts.get("way") == CARD else act
 
 
 def _sweep_payments() -> None:

@@ -13,6 +13,7 @@ from tests.simulation.edges import EDGES
 from tests.simulation.goods import sell_goods
 
 CASH, PREPAID, CARD, AT_HOST, LINKED = "cash", "prepaid", "card", "card at the host", "linked card"
+AT_STRIPE = "card at Stripe"  # instead of `CARD` in some scenarios
 AMOUNTS = (1000, 1000, 2550, 990, 1205, 1308, 1010)  # minor units; cents of 05: declined, 08: to sign, 10: for less
 TO_SIGN = 1308
 PENDING = frozenset({"sent", "unknown", "auto_cancelling", "cancelling", "returning"})  # phases without an outcome

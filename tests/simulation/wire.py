@@ -31,6 +31,7 @@ SECRET: dict[str, Any] = {
     "digest_key": "the key of digests of a simulated stage",
     "signing": ["x" * 40],
     "partners": {PRODUCT: PARTNER_SECRET},
+    "stripe": "sk_test_simulated",
 }
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
 MOST, LOST = 500, 14  # the quota of repeats, and what repeating a lost call takes of it

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib import outside
-from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, InquiryRequest, ReversalRequest, Reversed
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
@@ -32,9 +32,9 @@ class FakeAcquirer:
     _at_once: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def inquire(self, reference: str, _: float) -> AcquirerAnswer:
+    def inquire(self, request: InquiryRequest | ReversalRequest, _: float) -> AcquirerAnswer:
         with self._lock:
-            self.inquiries.append(reference)
+            self.inquiries.append(request.reference)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -46,9 +46,9 @@ class FakeAcquirer:
             raise AnswerLostError
         return AcquirerAnswer(0, "Approved")
 
-    def reverse(self, request: Any, within_s: float) -> AcquirerAnswer:
+    def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
         reversed_ = Reversed(request.original, request.amount_minor)
-        return replace(self.inquire(request.reference, within_s), reverses=reversed_)
+        return replace(self.inquire(request, within_s), reverses=reversed_)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.domain.acquirer import AuthorizationRequest
+from chalicelib.domain.acquirer import AuthorizationRequest, InquiryRequest
 from chalicelib.domain.card import VERIFIED, CardData, CardInput, LinkedCard, read
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.money import Currency
@@ -89,6 +89,12 @@ def an_authorization(**changes: Any) -> AuthorizationRequest:
         "card": a_card(),
     }
     return AuthorizationRequest(**{**facts, **changes})
+
+
+def an_inquiry(reference: str, **changes: Any) -> InquiryRequest:
+    """An inquiry about that payment."""
+    facts: dict[str, Any] = {"amount_minor": 1230, "currency": Currency("ZAR", "710", 2), "created_at": NOW, **changes}
+    return InquiryRequest(reference, **facts)
 
 
 def a_card_body(

@@ -15,6 +15,7 @@ from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AnswerLostError,
     AuthorizationRequest,
+    InquiryRequest,
     LinkAnswer,
     LinkRequest,
     ReversalRequest,
@@ -161,9 +162,9 @@ class Sandbox:
             raise AnswerLostError
         return answer
 
-    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+    def inquire(self, request: InquiryRequest, within_s: float) -> AcquirerAnswer | None:
         """Return the stored answer; None for a payment that was reversed before it arrived."""
-        record = _find(reference)
+        record = _find(request.reference)
         _wait(within_s)
         return None if record is None or record.amount_minor == NOT_ARRIVED_MINOR else answer_of(record)
 

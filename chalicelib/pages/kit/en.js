@@ -77,7 +77,8 @@ export const en = {
     reasonHint: "It also stands on the customer's receipt.",
     button: (amount) => (amount ? `Return ${amount}` : "Return"),
     nothingLeft: "Nothing more was given back: another return has given back everything meanwhile.",
-    goneBefore: (amount) => `${amount} was given back already, or is on its way back. Nothing was done now: Sales shows each return.`,
+    goneBefore: (amount) =>
+      `${amount} was given back already, or is on its way back. Nothing was done now: Sales shows each return.`,
     lessLeft: (amount) => `Nothing was given back, because the payment has changed meanwhile. Now ${amount} is left.`,
     again: (amount) =>
       `A return of ${amount} was sent before. If you send it again, the money is given back only once.`,

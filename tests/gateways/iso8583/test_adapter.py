@@ -35,7 +35,7 @@ from tests.gateways.iso8583.requests import (
     a_terminal,
     read_card,
 )
-from tests.support.cards import PAN, a_card, an_authorization, tlv
+from tests.support.cards import PAN, a_card, an_authorization, an_inquiry, tlv
 
 ROOT = Path(__file__).parents[3]
 NOWHERE = Iso8583(None)
@@ -103,7 +103,7 @@ def test_a_message_that_cannot_be_made_is_a_defect_and_is_not_sent(capsys: pytes
 def test_there_is_nothing_to_inquire_and_no_card_to_link() -> None:
     assert (NOWHERE.can_inquire, NOWHERE.quiet.total_seconds()) == (False, 0)
     with pytest.raises(AnswerLostError):
-        NOWHERE.inquire("reference", 1.0)
+        NOWHERE.inquire(an_inquiry("reference"), 1.0)
     with pytest.raises(UnreachableError):
         NOWHERE.link(LinkRequest("card#1", a_card()), 1.0)
 

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.domain.secret import Secret
 from chalicelib.store import terminals
 from infra.bank import books
 from infra.bank.local import AcquirerSettingsError, acquirers
 from infra.local import stage_settings
 from tests.infra.bank.messages import Line, a_purchase
 from tests.infra.local.stages import a_stage, refusal_of, url_of
+from tests.support.cards import STEADY, a_card_body
 from tests.support.http import post
 
 pytestmark = pytest.mark.slow
 
-NAMES = ("ACQUIRER", "ACQUIRERS", "DEFAULT_ACQUIRER", "ISO8583_HOST", "ISO8583_PORT", "ISO8583_TLS", "ISO8583_CA")
+NAMES = (
+    *("ACQUIRER", "ACQUIRERS", "DEFAULT_ACQUIRER", "STRIPE_URL", "STRIPE_KEY"),
+    *("ISO8583_HOST", "ISO8583_PORT", "ISO8583_TLS", "ISO8583_CA"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +65,11 @@ def test_a_bank_is_started_and_the_environment_leads_to_it(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({"ACQUIRER": "visa"}, "ACQUIRER is iso8583 or absent, not visa."),
+        ({"ACQUIRER": "visa"}, "ACQUIRER is iso8583, stripe or absent, not visa."),
         ({"ACQUIRER": "iso8583", "ISO8583_HOST": "bank.example"}, "ISO8583_HOST is of another: take one of both."),
+        ({"ACQUIRER": "stripe", "STRIPE_URL": "http://127.0.0.1:1"}, "STRIPE_URL is of another: take one of both."),
+        ({"ACQUIRER": "stripe", "STRIPE_KEY": "sk_test_1"}, "STRIPE_KEY is of another: take one of both."),
+        ({"ACQUIRERS": "STRIPE", "STRIPE_KEY": "sk_live_1"}, "takes only sk_test_... or rk_test_..."),
     ],
 )
 def test_a_choice_that_cannot_be_is_refused_with_a_line(
@@ -75,9 +83,28 @@ def test_a_choice_that_cannot_be_is_refused_with_a_line(
     assert expected in str(refusal.value)
 
 
+@pytest.mark.parametrize(("given", "key"), [({}, "sk_test_local"), ({"STRIPE_KEY": "rk_test_1"}, "rk_test_1")])
+def test_the_key_of_stripe_is_that_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], key: str
+) -> None:
+    for name, value in {"ACQUIRERS": "STRIPE", **given}.items():
+        monkeypatch.setenv(name, value)
+
+    with acquirers() as chosen:
+        assert (chosen.environment, chosen.stripe_key) == ({"ACQUIRERS": "STRIPE"}, Secret(key))
+
+
+def test_a_card_is_paid_at_the_stand_in_that_the_stage_starts() -> None:
+    with a_stage(ACQUIRER="stripe") as process:
+        paid = post(url_of(process), "/api/v1/payment/submit", a_card_body(pan=STEADY))
+
+    assert paid.error == (200, 0)
+    assert paid.body["Transaction"]["AcquirerTranID"].startswith("pi_")
+
+
 def test_the_stage_refuses_another_acquirer_with_a_line() -> None:
     with a_stage(ACQUIRER="visa") as process:
-        assert refusal_of(process) == "ACQUIRER is iso8583 or absent, not visa."
+        assert refusal_of(process) == "ACQUIRER is iso8583, stripe or absent, not visa."
 
 
 def test_the_stage_takes_its_acquirers_from_its_environment() -> None:

@@ -74,6 +74,7 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ("print-signing", "", ""),
     ("partner-secret", "Insurance", "agreed with the partner"),
     ("use-certificate", "--certificate {folder}/ours.pem --key {folder}/ours.key", ""),
+    ("stripe-key", "", "sk_test_ofthetests"),
     ("undo-secret", "--yes", ""),
     ("link-card", "--email till@demo.example", "4111111111111111\n1249"),
     ("reconcile", "--acquirer SANDBOX --date 2026-03-14 --file {folder}/host.csv", ""),

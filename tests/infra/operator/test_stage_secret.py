@@ -25,7 +25,7 @@ from chalicelib.settings import settings
 from infra.operator import commands as operator
 from infra.operator import stage_secret
 from infra.operator.commands import main
-from tests.support.giving import Give, Terminal, typing
+from tests.support.giving import Give, Terminal, environment, typing
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -406,3 +406,24 @@ def test_a_document_that_lost_its_digest_key_is_named_and_undone(
 
     run("undo-secret", "--yes")
     assert stored() == before
+
+
+def test_the_key_of_stripe_is_typed_and_stored_and_shown_nowhere(
+    capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+) -> None:
+    run("stripe-key", typed="rk_live_Typed\n")
+
+    assert stored()["stripe"] == "rk_live_Typed"
+    assert secrets.stripe_key() == Secret("rk_live_Typed")
+    assert "rk_live" not in "".join(capsys.readouterr()) + "".join(stage_secret.described())
+
+
+@pytest.mark.parametrize(("typed", "url"), [("pk_test_1", ""), ("", ""), ("sk_live_1", "http://127.0.0.1:9")])
+def test_another_key_of_stripe_is_refused(typed: str, url: str, stored: Callable[[], dict[str, Any]]) -> None:
+    before = stored()
+
+    with environment(STRIPE_URL=url), pytest.raises(SystemExit) as refused:
+        run("stripe-key", typed=f"{typed}\n")
+
+    assert stored() == before
+    assert not typed or typed not in str(refused.value)

@@ -21,6 +21,7 @@ SUBMIT = "/api/v1/payment/submit"
 # What a cash payment is not paid with: the acquirers, the models of other nouns, the packages of other requests.
 UNPAID = {
     *("chalicelib.gateways.acquirers.sandbox", "chalicelib.gateways.acquirers.iso8583.adapter"),
+    *("chalicelib.gateways.acquirers.stripe.adapter", "stripe"),
     "chalicelib.routes.management",
     *(f"chalicelib.schemas.{noun}" for noun in ("agents", "merchants", "terminals")),
     *("boto3", "iso3166", "iso4217", "iso8583", "jwt"),
@@ -195,3 +196,36 @@ def test_a_function_without_a_setting_does_not_start_and_names_it(name: str, tas
 
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith(f"SettingsError: The setting {name} is missing from the environment.")
+
+
+CALL_OF_STRIPE = """
+import sys
+import stripe
+class Line(stripe.HTTPClient):
+    name = "line"
+    def request(self, method, url, headers, post_data=None, **_):
+        return (b"torn" if "torn" in url else b'{"id": "pi_1", "object": "payment_intent"}'), 200, {}
+client = stripe.StripeClient("sk_test_1", http_client=Line(), max_network_retries=0)
+assert client.raw_request("post", "/v1/payment_intents", amount=1, idempotency_key="k").data["id"] == "pi_1"
+assert client.raw_request("get", "/v1/refunds", limit=100).data["id"] == "pi_1"
+try:
+    client.raw_request("get", "/v1/torn")
+except stripe.StripeError:
+    print(len([name for name in sys.modules if name.startswith("stripe")]))
+"""
+
+
+def test_the_part_of_stripes_library_in_the_zip_makes_a_call(build: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(build / "deployment.zip") as packed:
+        packed.extractall(tmp_path)
+    done = subprocess.run(
+        [os.path.realpath(runtime.PYTHON), "-S", "-c", CALL_OF_STRIPE],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.stderr == ""
+    assert int(done.stdout) <= 45  # a new version that loads more needs another list in infra/stack/package.py
+    assert sum(path.stat().st_size for path in (tmp_path / "stripe").rglob("*.py")) < 700_000

@@ -8,6 +8,7 @@ from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AnswerLostError,
     AuthorizationRequest,
+    InquiryRequest,
     LinkAnswer,
     LinkRequest,
     ReversalKind,
@@ -106,7 +107,7 @@ class Iso8583:
         host, sent, answer = self._exchange(lambda: messages.advice(request), within_s)
         return answers.of_advice(answer, sent, request, host.dialect)
 
-    def inquire(self, _: str, within_s: float) -> AcquirerAnswer | None:
+    def inquire(self, _: InquiryRequest, within_s: float) -> AcquirerAnswer | None:
         """Raise AnswerLostError: the host answers no inquiries."""
         del within_s
         raise AnswerLostError
