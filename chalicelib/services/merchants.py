@@ -18,7 +18,7 @@ from chalicelib.services import message_limits, pictures
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.creations import Created, Once, require_created
 from chalicelib.settings import settings
-from chalicelib.store import merchants, sequences, terminals
+from chalicelib.store import merchant_changes, merchants, sequences, terminals
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import Write
@@ -51,7 +51,7 @@ def create(body: CreateMerchant, caller: Caller, now: datetime, *, key: str | No
         def store(*message: Write) -> None:
             withheld = bool(body.send_welcome_email and not message)
             first = once.writes(merchant_id, now, withheld=withheld)
-            merchants.create(merchant, Act("create", caller.agent_id, now), *first, *message)
+            merchant_changes.create(merchant, Act("create", caller.agent_id, now), *first, *message)
 
         withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
         return Created(profile_of(merchant, None), withheld)
@@ -99,7 +99,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
 
         if changed_fields(before, after):
             check_shown(MerchantView.of(profile), body)
-            merchants.change(before, after, Act("update", caller.agent_id, now))
+            merchant_changes.change(before, after, Act("update", caller.agent_id, now))
         return profile
 
     return retry_on_change(attempt)

@@ -20,7 +20,7 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.creations import Created, Once, require_created
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.store import agents as agents_store
-from chalicelib.store import merchants, sequences, terminals, unique_names
+from chalicelib.store import merchant_changes, merchants, sequences, terminals, unique_names
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import Key, Write, read
@@ -127,7 +127,7 @@ def create(body: CreateTerminal, caller: Caller, now: datetime, *, key: str | No
 
         first_request = once.writes(terminal.id, now, loser=loser and loser.id)
         tid = unique_names.register_tid(merchant.id, terminal.tid, terminal.id)
-        terminals.create(terminal, act, *first_request, tid, *registered)
+        merchant_changes.create_terminal(terminal, act, *first_request, tid, *registered)
         return Created(terminal, loser=loser)
 
     return retry_on_change(attempt)

@@ -33,7 +33,7 @@ from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.creations import Created, Once, may_show, require_created
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
-from chalicelib.store import audit, events, merchants, sequences
+from chalicelib.store import audit, events, merchant_changes, merchants, sequences
 from chalicelib.store import deliveries as deliveries_store
 from chalicelib.store import message_limits as limits_store
 from chalicelib.store import webhooks as webhooks_store
@@ -87,7 +87,7 @@ def create(
         after = replace(before, webhooks=before.webhooks + 1, events_until=webhooks.ALWAYS)
 
         first_request = once.writes(webhook_id, now, made.secret_sealed)
-        webhooks_store.create(made, act, *first_request, *merchants.next_version(before, after, act))
+        webhooks_store.create(made, act, *first_request, *merchant_changes.next_version(before, after, act))
         return Created(Made(made, secret, before.gmt))
 
     return retry_on_change(attempt)
@@ -130,7 +130,7 @@ def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None
     others = [one for one in webhooks_store.of_merchant(after.client_id) if one.id != after.id]
     until = webhooks.events_until([*others, after], act.at)
     told = replace(merchant, events_until=until)
-    webhooks_store.change(before, after, act, *merchants.next_version(merchant, told, act))
+    webhooks_store.change(before, after, act, *merchant_changes.next_version(merchant, told, act))
 
 
 def delete(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> None:
@@ -143,7 +143,7 @@ def delete(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now
         after = replace(merchant, webhooks=merchant.webhooks - 1, events_until=until)
 
         act = Act("delete", caller.agent_id, now)
-        webhooks_store.delete(before, act, *merchants.next_version(merchant, after, act))
+        webhooks_store.delete(before, act, *merchant_changes.next_version(merchant, after, act))
 
     retry_on_change(attempt)
 

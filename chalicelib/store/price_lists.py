@@ -5,7 +5,7 @@ from dataclasses import replace
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.price_list import PriceList
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import merchants
+from chalicelib.store import merchant_changes
 from chalicelib.store.audit import Act
 from chalicelib.store.table import Key, commit, put_new, replace_record
 
@@ -30,4 +30,4 @@ def put(new: PriceList, merchant: Merchant, act: Act) -> None:
         write = replace_record(key(new.client_id), replace(new, version=new.version - 1), changed)
     changed_at = new.former[0].until if new.former else None
     after = replace(merchant, price_list_version=new.version, taxes=new.taxes, taxes_changed_at=changed_at)
-    commit(write, *merchants.next_version(merchant, after, act))
+    commit(write, *merchant_changes.next_version(merchant, after, act))

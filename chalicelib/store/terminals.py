@@ -1,9 +1,7 @@
 """Terminals by ID."""
 
 from chalicelib.domain.terminal import Terminal
-from chalicelib.store import audit
-from chalicelib.store.audit import Act, filled_fields
-from chalicelib.store.table import Key, Write, commit, list_records, put_new
+from chalicelib.store.table import Key, list_records
 
 TABLE = "terminals"
 
@@ -11,12 +9,6 @@ TABLE = "terminals"
 def key(terminal_id: int) -> Key[Terminal]:
     """Return the key of a terminal."""
     return Key(TABLE, Terminal, {"id": terminal_id})
-
-
-def create(terminal: Terminal, act: Act, *also: Write) -> None:
-    """Store a new terminal and the writes in `also`, which register its unique names."""
-    entry = audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal))
-    commit(put_new(TABLE, terminal, "id"), *also, entry)
 
 
 def only_one(client_id: int) -> int | None:

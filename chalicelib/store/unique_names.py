@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.terminal import Terminal, canonical_mid
 from chalicelib.errors import ErrorCode, Finding, ServiceError
-from chalicelib.store import audit, merchants, terminals
+from chalicelib.store import audit, merchant_changes, terminals
 from chalicelib.store.audit import Act
 from chalicelib.store.retries import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, commit, replace_record, update
@@ -95,6 +95,6 @@ def move_mid(mid: str, loser: Merchant, winner: Merchant, act: Act) -> list[Writ
         compared=lost,
         otherwise=ChangedMeanwhileError(),
     )
-    loses = merchants.next_version(loser, replace(loser, lost_mids=loser.lost_mids | number), act)
+    loses = merchant_changes.next_version(loser, replace(loser, lost_mids=loser.lost_mids | number), act)
     has_again = replace(winner, lost_mids=winner.lost_mids - number)
-    return [holder, *loses, *(merchants.next_version(winner, has_again, act) if has_again != winner else ())]
+    return [holder, *loses, *(merchant_changes.next_version(winner, has_again, act) if has_again != winner else ())]

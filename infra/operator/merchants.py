@@ -19,7 +19,7 @@ from chalicelib.domain.terminal import Terminal, canonical_mid
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.schemas.history_export import neutral
 from chalicelib.services.authentication import LOGIN
-from chalicelib.store import agents, merchants, takings, terminals
+from chalicelib.store import agents, merchant_changes, merchants, takings, terminals
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import read, scan
 from infra.operator import terminal
@@ -136,7 +136,7 @@ def _change(one: Merchant, kind: str, changed: Callable[[Merchant], Merchant]) -
         before = read(merchants.key(one.id)) or one
         after = changed(before)
         if after != before:
-            merchants.change(before, after, terminal.act(kind))
+            merchant_changes.change(before, after, terminal.act(kind))
 
     retry_on_change(attempt)
 

@@ -10,7 +10,7 @@ from chalicelib import exact_json
 from chalicelib.domain.answer_size import MOST_SHOWN
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.schemas.merchants import MerchantListAnswer, MerchantProfile
-from chalicelib.store import merchants
+from chalicelib.store import merchant_changes
 from chalicelib.store.audit import Act
 from tests.support import http
 from tests.support.builders import NOW, Shop, a_merchant, a_shop
@@ -71,7 +71,7 @@ def test_the_newest_comes_first_and_is_shown_as_by_its_id(known: Shop) -> None:
 def test_a_page_has_a_hundred_and_the_counters_tell_of_all(known: Shop) -> None:
     mark = uuid4().hex
     for _ in range(PAGE_SIZE + 1):
-        merchants.create(a_merchant(name=f"Copy {mark}", created_at=NOW), Act("create", 0, NOW))
+        merchant_changes.create(a_merchant(name=f"Copy {mark}", created_at=NOW), Act("create", 0, NOW))
 
     pages = [listed(known.stage, Search=mark, Page=page).body for page in (0, 1, 2, 3)]
     numbers = [[one["ID"] for one in page["Merchants"]] for page in pages]

@@ -13,7 +13,17 @@ from chalicelib.domain.outbox import held_for_stream
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.welcome import welcome_agent
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agent_changes, agents, audit, merchants, outbox, sequences, terminals, unique_names
+from chalicelib.store import (
+    agent_changes,
+    agents,
+    audit,
+    merchant_changes,
+    merchants,
+    outbox,
+    sequences,
+    terminals,
+    unique_names,
+)
 from chalicelib.store.agent_changes import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from chalicelib.store.retries import ChangedMeanwhileError, retry_on_change
@@ -37,7 +47,9 @@ def create_terminal(terminal: Terminal) -> None:
     """Store a terminal as a merchant's administrator does."""
     mid = terminal.back_retailer_id
     names = [unique_names.register_tid(terminal.client_id, terminal.tid, terminal.id)]
-    terminals.create(terminal, ACT, *names, *([unique_names.register_mid(mid, terminal.client_id)] if mid else []))
+    merchant_changes.create_terminal(
+        terminal, ACT, *names, *([unique_names.register_mid(mid, terminal.client_id)] if mid else [])
+    )
 
 
 def in_parallel(work: Callable[[int], object], times: int) -> list[object]:
@@ -57,7 +69,7 @@ def in_parallel(work: Callable[[int], object], times: int) -> list[object]:
 class TestOnBothEngines:
     def test_a_merchant_reads_back_as_it_was_stored(self) -> None:
         merchant = a_merchant(name="متجر 🛒", sbp='{"a":1}')
-        merchants.create(merchant, ACT)
+        merchant_changes.create(merchant, ACT)
 
         assert read(merchants.key(merchant.id)) == merchant
 
@@ -163,11 +175,11 @@ class TestOnBothEngines:
 
     def test_a_merchants_change_is_refused_when_it_changed_meanwhile(self) -> None:
         before = a_merchant()
-        merchants.create(before, ACT)
-        merchants.change(before, replace(before, web="theirs"), UPDATE)
+        merchant_changes.create(before, ACT)
+        merchant_changes.change(before, replace(before, web="theirs"), UPDATE)
 
         with pytest.raises(ChangedMeanwhileError):
-            merchants.change(before, replace(before, web="ours"), UPDATE)
+            merchant_changes.change(before, replace(before, web="ours"), UPDATE)
 
         assert read(merchants.key(before.id)) == replace(before, version=2, web="theirs")
         assert [entry.fields for entry in audit.of(f"merchant#{before.id}")][1:] == [("web",)]
