@@ -218,6 +218,7 @@ export const af = {
     net: "Netto",
     all: "Alles",
     none: "Niks is op hierdie dag geneem of teruggegee nie.",
+    cashLater: "Kontant word ná die telling gewys.",
     waiting: (count, amount) =>
       `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel. Hierdie syfers is daarsonder.`,
     offline: "Sonder verbinding is daar geen syfers van die diens nie.",

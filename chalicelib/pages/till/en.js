@@ -214,6 +214,7 @@ export const en = {
     net: "Net",
     all: "All",
     none: "Nothing was taken or given back on this day.",
+    cashLater: "Cash is shown after the count.",
     waiting: (count, amount) =>
       `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device. These figures are without ${count === 1 ? "it" : "them"}.`,
     offline: "Without connection there are no figures of the service.",
