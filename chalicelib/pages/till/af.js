@@ -117,6 +117,7 @@ export const af = {
   quantity: (unit) => `Hoeveelheid (${unit})`,
   pieces: "Hoeveelheid",
   timesWhat: "Kies of skandeer die item.",
+  maxTimes: "Hoogstens 999 kan hier getik word. Vir meer, raak aan die item se reël en tik die hoeveelheid daar.",
   undone: "Uit die mandjie gehaal.",
   undo: "Ontdoen",
   times: (quantity, price) => `${quantity} × ${price}`,

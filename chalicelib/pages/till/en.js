@@ -114,6 +114,7 @@ export const en = {
   quantity: (unit) => `Quantity (${unit})`,
   pieces: "Quantity",
   timesWhat: "Choose or scan the item.",
+  maxTimes: "At most 999 can be typed here. For more, tap the line of the item and type its quantity there.",
   undone: "Taken out of the basket.",
   undo: "Undo",
   times: (quantity, price) => `${quantity} × ${price}`,
