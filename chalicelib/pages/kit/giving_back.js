@@ -187,10 +187,10 @@ function Goods({ goods, chosen, choose, currency, problem }) {
     const isNone = quantity !== null && isZero(quantity);
     return html`<li><span class="name">${good.title} <small>
         <output>${names.chosen(quantity === null ? "?" : format(quantity), format(good.left))}${Number(quantity) > 0 && html` · <${Money} amount=${worthOf(good, quantity)} currency=${currency} />`}</output></small></span>
-      ${button(good, place, "−", -1, isNone)}
+      <span class="taps">${button(good, place, "−", -1, isNone)}
       <input aria-label=${names.quantity(good.title)} inputmode="decimal" autocomplete="off" value=${chosen[place]} aria-invalid=${problem && quantity === null ? "true" : undefined}
         aria-describedby=${problem && "goods-problem"} onFocus=${(event) => event.target.select()} onInput=${(event) => set(place, event.target.value)} />
-      ${button(good, place, "+", 1, quantity !== null && isZero(difference(good.left, quantity)))}</li>`;
+      ${button(good, place, "+", 1, quantity !== null && isZero(difference(good.left, quantity)))}</span></li>`;
   };
   return html`<ul ref=${list} class="goods" aria-label=${names.goods}>${goods.map(row)}</ul>
     <${Problem} id="goods" words=${problem?.words} />
