@@ -193,6 +193,14 @@ def test_figures_at_the_items_are_a_quantity(till: Till) -> None:
     types(till.page, "2")
     till.item("Olives").click()
     expect(till.page.get_by_label("Quantity")).to_have_value("2")
+    till.page.keyboard.press("Escape")
+    expect(till.page.get_by_role("dialog")).to_have_count(0)
+    till.page.keyboard.press("Escape")
+    types(till.page, "0.3")
+    types(till.page, "5")
+    expect(shown).to_contain_text("0.35")
+    till.item("Olives").click()
+    expect(till.page.get_by_label("Quantity")).to_have_value("0.35")
     till.page.get_by_label("Quantity").fill("1,500")
     till.button("Add").click()
     expect(till.page.get_by_text("can mean thousands or a fraction")).to_be_visible()
@@ -210,6 +218,34 @@ def test_figures_at_the_items_are_a_quantity(till: Till) -> None:
     types(till.page, "25")
     expect(till.shown("line")).to_have_count(3)
     expect(till.page.locator(".sum").first).to_contain_text("0.25")
+
+
+def test_a_scan_that_stumbles_leaves_no_quantity(till: Till) -> None:
+    shown, too_many = till.page.locator(".times"), till.page.get_by_text("At most 999 can be typed here.")
+    till.page.keyboard.type("600")
+    expect(shown).to_contain_text("600")
+    till.scan(COFFEE_CODE[3:])
+    expect(till.page.get_by_text("No item has the code")).to_be_visible()
+    expect(shown).to_have_count(0)
+    till.page.keyboard.type("60010")
+    expect(too_many).to_be_visible()
+    till.page.keyboard.type("1")  # the last figure of that scan
+    till.page.wait_for_timeout(100)
+    expect(too_many).to_be_visible()
+    expect(shown).to_have_count(0)
+    till.scan(COFFEE_CODE)
+    types(till.page, "0.0")
+    till.item("Coffee").click()
+    expect(till.page.get_by_text("Type a quantity, such as 0.5.")).to_be_visible()
+    till.page.get_by_label("Search").focus()
+    types(till.page, "cof")
+    till.page.keyboard.press("Enter")
+    expect(till.page.get_by_label("Search")).to_have_value("")
+    expect(till.page.get_by_label("Search")).not_to_be_focused()
+    till.page.keyboard.type("3")
+    expect(shown).to_contain_text("3")
+    till.scan(COFFEE_CODE)
+    assert lines(till) == [("coffee", "5")]
 
 
 def test_twenty_five_of_an_item_are_five_taps(till: Till) -> None:

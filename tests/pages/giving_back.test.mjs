@@ -253,6 +253,55 @@ test("Nothing is chosen at first, and an amount is the second way, without goods
   assert.deepEqual([returns(tab).length, tranOf(tab).Amount, tranOf(tab).AuxDataInput], [1, "5.00", undefined]);
 });
 
+for (const [kind, typed, amount] of [
+  [10, "100.03", "100.00"],
+  [10, "100", "100.00"],
+  [10, "121.46", "121.47"], // not more than remains
+  [10, "121.47", "121.47"],
+  [7, "100.03", "100.03"],
+])
+  test(`${typed} of kind ${kind} is given back as ${amount}`, async () => {
+    const tab = await opened(payment({ AmountEff: "121.47", InputType: kind }, COFFEE, CAKE));
+    await tab.press("Return an amount");
+    await tab.fill({ amount: typed });
+    assert.equal(dialogButton(tab).label, `Return R ${amount}`);
+    await give(tab, DONE);
+
+    assert.equal(tranOf(tab).Amount, amount);
+  });
+
+test("How much of a line comes back can be typed, and not more than remains", async () => {
+  const tab = await opened(payment({ AmountEff: "500.00" }, line("Screw", "2.00", 25, "50.00"), HAM, CAKE));
+  const [screws, ham] = tab.all(".goods input");
+  const type = (field, value) => {
+    field.value = value;
+    tab.fire(field, "input");
+  };
+  for (const wrong of ["26", "-1", "some", "0.0001"]) {
+    type(screws, wrong);
+    await tab.settle();
+    await give(tab, DONE);
+    assert.ok(tab.all("dialog [role=alert]")[0].label.startsWith("Type a quantity"), wrong);
+    assert.equal(tab.document.activeElement, screws);
+  }
+  type(screws, "21");
+  type(ham, "0,2");
+  await tab.settle();
+  await tab.press("− Screw");
+  assert.equal(screws.value, "20");
+  assert.equal(dialogButton(tab).label, "Return R 60.00");
+  await give(tab, DONE);
+
+  assert.equal(returns(tab).length, 1);
+  assert.deepEqual(
+    tranOf(tab).AuxDataInput.AuxData.Purchases.map((one) => [one.Title, one.Quantity]),
+    [
+      ["Screw", "20"],
+      ["Ham (kg)", "0.2"],
+    ],
+  );
+});
+
 test("With a right a till lists the sales of the shop with their sellers, and returns those of others", async () => {
   const theirs = { ...PAYMENT, ID: "P2", PosID: 4, TransPos: { Name: "Back till" } };
   for (const [Rights, isAll, offered] of [

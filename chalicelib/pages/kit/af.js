@@ -27,7 +27,7 @@ export const af = {
       12: "Dit pas nie by die ander inskrywings nie.",
     },
     codes: {
-      [ErrorCode.BAD_CREDENTIAL]: "Die e-pos of wagwoord is verkeerd.",
+      [ErrorCode.BAD_CREDENTIAL]: "Die e-pos of die wagwoord is verkeerd.",
       [ErrorCode.AGENT_BLOCKED]: "Hierdie aanmelding is geblokkeer. Vra 'n administrateur van die winkel.",
       [ErrorCode.LOGIN_LOCKED]:
         "Hierdie aanmelding is ná verkeerde wagwoorde gesluit. Wag 30 minute, of vra 'n administrateur van die winkel.",
@@ -62,7 +62,9 @@ export const af = {
     goods: "Wat terugkom",
     chosen: (chosen, left) => `${chosen} van ${left}`,
     all: "Alles",
-    noGoods: "Kies met + wat terugkom.",
+    noGoods: "Kies met + wat terugkom, of tik hoeveel.",
+    noQuantity: "Tik 'n hoeveelheid wat nie bo die res is nie.",
+    quantity: (title) => `Hoeveelheid van ${title}`,
     byAmount: "Gee 'n bedrag terug",
     byGoods: "Gee goedere terug",
     remains: (amount) => `${amount} kan teruggegee word.`,

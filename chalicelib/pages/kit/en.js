@@ -27,7 +27,7 @@ export const en = {
       12: "This does not fit the other entries.",
     },
     codes: {
-      [ErrorCode.BAD_CREDENTIAL]: "The login or its secret is wrong.",
+      [ErrorCode.BAD_CREDENTIAL]: "The e-mail or the password is wrong.",
       [ErrorCode.AGENT_BLOCKED]: "This login is blocked. Ask an administrator of the shop.",
       [ErrorCode.LOGIN_LOCKED]:
         "This login is locked after wrong passwords. Wait 30 minutes, or ask an administrator of the shop.",
@@ -62,7 +62,9 @@ export const en = {
     goods: "What comes back",
     chosen: (chosen, left) => `${chosen} of ${left}`,
     all: "All of it",
-    noGoods: "Choose what comes back with +.",
+    noGoods: "Choose what comes back with +, or type how many.",
+    noQuantity: "Type a quantity that is not above what remains.",
+    quantity: (title) => `Quantity of ${title}`,
     byAmount: "Return an amount",
     byGoods: "Return goods",
     remains: (amount) => `${amount} can be returned.`,

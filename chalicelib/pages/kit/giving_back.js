@@ -15,6 +15,7 @@ import {
   share,
   sum,
   typedAmount,
+  typedQuantity,
   wrongNumber,
 } from "./money.js";
 import { Failure, Field, Loaded, Money, Problem, problemOf } from "./parts.js";
@@ -137,12 +138,16 @@ function worthOf({ parts }, quantity) {
   return sum(worth);
 }
 
-// The money of the chosen goods: in cash a sum of coins, and for all of them all that remains.
+// An amount of a payment: in cash a sum of coins, unless it is all that remains.
+function inCash(amount, { AmountEff: rest, CurrencyID: currency, InputType: kind, Format }, country) {
+  if (kind !== CASH || isZero(amount) || isZero(difference(rest, amount))) return amount;
+  return lesser(inCoins(padded(amount, Format.CurrencyE), coinOf(currency, country)), rest);
+}
+
+// The money of the chosen goods; for all of them all that remains.
 function amountOf(goods, chosen, payment, country) {
-  const { AmountEff: rest, CurrencyID: currency, InputType: kind } = payment;
-  if (goods.every(({ left }, number) => isZero(difference(left, chosen[number])))) return rest;
-  const worth = sum(goods.map((good, number) => worthOf(good, chosen[number])));
-  return kind === CASH && !isZero(worth) ? lesser(inCoins(worth, coinOf(currency, country)), rest) : worth;
+  if (goods.every(({ left }, number) => isZero(difference(left, chosen[number])))) return payment.AmountEff;
+  return inCash(sum(goods.map((good, number) => worthOf(good, chosen[number]))), payment, country);
 }
 
 // The problem of an amount, or undefined. The service decides; this only saves a request.
@@ -157,6 +162,12 @@ function problemWith(amount, payment, typed) {
   return undefined;
 }
 
+// The chosen quantity of a good as a decimal, or null: it is typed too.
+function quantityOf({ left }, text) {
+  const quantity = /^\s*0*$/.test(text) ? "0" : typedQuantity(text);
+  return quantity === null || isNegative(difference(left, quantity)) ? null : quantity;
+}
+
 // One more or one less of a good; a rest below one is one step.
 const stepped = ({ left }, chosen, step) =>
   step > 0 ? lesser(left, sum([chosen, "1"])) : String(Math.max(0, Math.ceil(Number(chosen)) - 1));
@@ -165,16 +176,21 @@ function Goods({ goods, chosen, choose, currency, problem }) {
   const names = texts.return;
   const list = useRef(null);
   useLayoutEffect(() => {
-    list.current.querySelector("[aria-disabled=false]").focus();
+    const find = (selector) => list.current.querySelector(selector);
+    (find("[aria-invalid]") ?? find("[aria-disabled=false]")).focus();
   }, [problem]);
-  const set = (place, quantity) => choose(chosen.map((one, number) => (number === place ? quantity : one)));
+  const set = (place, quantity) => choose((now) => now.map((one, number) => (number === place ? quantity : one)));
   const button = (good, place, sign, step, isEnd) => html`<button type="button" aria-disabled=${isEnd}
-    onClick=${() => set(place, stepped(good, chosen[place], step))}>${sign}<span class="unseen"> ${good.title}</span></button>`;
+    onClick=${() => set(place, stepped(good, quantityOf(good, chosen[place]) ?? "0", step))}>${sign}<span class="unseen"> ${good.title}</span></button>`;
   const row = (good, place) => {
-    const isNone = isZero(chosen[place]);
+    const quantity = quantityOf(good, chosen[place]);
+    const isNone = quantity !== null && isZero(quantity);
     return html`<li><span class="name">${good.title} <small>
-        <output>${names.chosen(format(chosen[place]), format(good.left))}${!isNone && html` · <${Money} amount=${worthOf(good, chosen[place])} currency=${currency} />`}</output></small></span>
-      ${button(good, place, "−", -1, isNone)}${button(good, place, "+", 1, isZero(difference(good.left, chosen[place])))}</li>`;
+        <output>${names.chosen(quantity === null ? "?" : format(quantity), format(good.left))}${Number(quantity) > 0 && html` · <${Money} amount=${worthOf(good, quantity)} currency=${currency} />`}</output></small></span>
+      <span class="taps">${button(good, place, "−", -1, isNone)}
+      <input aria-label=${names.quantity(good.title)} inputmode="decimal" autocomplete="off" value=${chosen[place]} aria-invalid=${problem && quantity === null ? "true" : undefined}
+        aria-describedby=${problem && "goods-problem"} onFocus=${(event) => event.target.select()} onInput=${(event) => set(place, event.target.value)} />
+      ${button(good, place, "+", 1, quantity !== null && isZero(difference(good.left, quantity)))}</span></li>`;
   };
   return html`<ul ref=${list} class="goods" aria-label=${names.goods}>${goods.map(row)}</ul>
     <${Problem} id="goods" words=${problem?.words} />
@@ -198,18 +214,22 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
     (attempt ? form.current.querySelector(".main") : field)?.focus();
   }, [isByAmount, problem, attempt]);
 
-  const amount =
-    attempt?.amount ??
-    (isByAmount ? typedAmount(typed, currency, Format.CurrencyE) : amountOf(goods, chosen, payment, country));
-  const isNone = !isByAmount && chosen.every(isZero);
-  const wrong = attempt ? undefined : isNone ? names.noGoods : problemWith(amount, payment, typed);
+  const quantities = isByAmount ? [] : goods.map((good, number) => quantityOf(good, chosen[number]));
+  const isWrong = quantities.includes(null);
+  const asked = isByAmount
+    ? typedAmount(typed, currency, Format.CurrencyE)
+    : !isWrong && amountOf(goods, quantities, payment, country);
+  const isNone = !isByAmount && !isWrong && quantities.every(isZero);
+  const wrongGoods = (isWrong && names.noQuantity) || (isNone && names.noGoods);
+  const wrong = attempt ? undefined : wrongGoods || problemWith(asked, payment, typed);
+  const amount = attempt?.amount ?? (wrong ? "0" : inCash(asked, payment, country));
   const submit = async (event) => {
     event.preventDefault();
     if (sending.current) return;
     setProblem(wrong && { words: wrong });
     setError(null);
     if (wrong) return;
-    const line = ({ title, price }, number) => ({ Title: title, Price: price, Quantity: chosen[number] });
+    const line = ({ title, price }, number) => ({ Title: title, Price: price, Quantity: quantities[number] });
     const purchases = isByAmount ? [] : goods.map(line).filter(({ Quantity }) => !isZero(Quantity));
     const reason = form.current.elements.reason.value.trim();
     const next = attempt ?? begun(payment, padded(amount, Format.CurrencyE), reason, purchases);

@@ -1,5 +1,6 @@
 // The form of a till: a new one, which sells at once, and the change of one.
 import { ErrorCode } from "../kit/error_codes.js";
+import { call } from "../kit/api.js";
 import { ActButton, Dialog, useAct } from "../kit/dialogs.js";
 import { KINDS } from "../kit/kinds.js";
 import { useLoaded } from "../kit/load.js";
@@ -16,10 +17,7 @@ export const TAKEN = FEATURES.filter((name) => Object.values(KINDS).some((kind) 
 const HABITS = FEATURES.filter((name) => !TAKEN.includes(name));
 export const LINKED = "AllowLinkedCards"; // a setting of its own in the interface
 const RIGHTS = { ReturnOthers: 301, SeeAll: 201, Administrator: 220 };
-const AT_FIRST = {
-  Features: { AcceptCash: true, Returns: true, Discounts: true, Offline: true, AutoLogin: true, [LINKED]: true },
-  Rights: [],
-}; // of a new till
+const AT_FIRST = { Returns: true, Discounts: true, Offline: true, AutoLogin: true }; // of a new till
 const NEW = "new"; // instead of the ID of a terminal
 const NO_READER = "10"; // the terminal's EntryCaps
 const PLACE = ["SIC", "Currency", "Country", "City", "Location", "RegionCode", "EntryCaps", "ZIP"];
@@ -41,13 +39,20 @@ function freeNumber(terminals) {
 }
 
 export async function choices(id) {
-  const [terminals, tills, shown] = await Promise.all([allTerminals(), allTills(), id && till(id)]);
+  const shop = async () => featuresOf((await call(`merchant/${merchant().ClientID}`)).Merchant);
+  const [terminals, tills, shown, ofShop] = await Promise.all([
+    allTerminals(),
+    allTills(),
+    id && till(id),
+    id ? {} : shop(),
+  ]);
+  const kinds = Object.fromEntries([...TAKEN, LINKED].map((name) => [name, ofShop[name]]));
   const users = (terminal) => tills.filter((one) => one.TerminalID === terminal.ID).map((one) => one.Name);
   const offered = terminals
     .filter((one) => isActive(one) || one.ID === shown?.TerminalID)
     .map((one) => ({ ...one, users: users(one) }));
   const me = tills.find((one) => one.CountryID) ?? {};
-  return { shown, terminals, offered, country: me.CountryID };
+  return { shown, terminals, offered, kinds, country: me.CountryID };
 }
 
 // A new terminal stands where the newest one of the shop stands. Only the first one is asked for its place.
@@ -203,7 +208,7 @@ function Form({ all, save, onClose }) {
   const { act, isBusy, error } = useAct(async () => {
     const fields = changes(
       form.current,
-      shown ? { ...shown, Features: featuresOf(shown) } : { Features: {}, Rights: [] },
+      shown ? { ...shown, Features: featuresOf(shown) } : { Features: all.kinds, Rights: [] }, // which it has by itself
     );
     if (fields.Phone) fields.CountryCode = all.country; // in which a number without its country's code is read
     const TerminalID = await terminalOf(form.current, all, made.current);
@@ -219,7 +224,8 @@ function Form({ all, save, onClose }) {
   useLayoutEffect(() => {
     form.current?.querySelector("[aria-invalid]")?.focus();
   }, [error]);
-  const { Features, Rights } = shown ? { Features: featuresOf(shown), Rights: shown.Rights } : AT_FIRST;
+  const Features = shown ? featuresOf(shown) : { ...AT_FIRST, ...all.kinds };
+  const Rights = shown?.Rights ?? [];
   const isOwn = shown && isOneself(shown);
   const hasFeature = (name) => Boolean(Features[name]);
   return html`<form ref=${form} onSubmit=${act}>
@@ -270,8 +276,8 @@ export function CreateTill({ onClose }) {
   const save = async (fields, { Email, Password }) => {
     const { ClientID } = merchant();
     const isOn = fields.MobileSettings?.Features ?? {};
-    const Features = Object.fromEntries(FEATURES.map((name) => [name, Boolean(isOn[name])]));
-    const MobileSettings = { [LINKED]: 0, ...fields.MobileSettings, Features };
+    const habits = Object.fromEntries(HABITS.map((name) => [name, Boolean(isOn[name])]));
+    const MobileSettings = { ...fields.MobileSettings, Features: { ...isOn, ...habits } };
     const sent = { ...fields, MobileSettings, Email: Email.value.trim(), Password: Password.value };
     isSending.current = true;
     try {

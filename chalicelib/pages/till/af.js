@@ -117,6 +117,7 @@ export const af = {
   quantity: (unit) => `Hoeveelheid (${unit})`,
   pieces: "Hoeveelheid",
   timesWhat: "Kies of skandeer die item.",
+  maxTimes: "Hoogstens 999 kan hier getik word. Vir meer, raak aan die item se reël en tik die hoeveelheid daar.",
   undone: "Uit die mandjie gehaal.",
   undo: "Ontdoen",
   times: (quantity, price) => `${quantity} × ${price}`,
@@ -218,6 +219,7 @@ export const af = {
     net: "Netto",
     all: "Alles",
     none: "Niks is op hierdie dag geneem of teruggegee nie.",
+    cashLater: "Kontant word ná die telling gewys.",
     waiting: (count, amount) =>
       `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel. Hierdie syfers is daarsonder.`,
     offline: "Sonder verbinding is daar geen syfers van die diens nie.",

@@ -114,6 +114,7 @@ export const en = {
   quantity: (unit) => `Quantity (${unit})`,
   pieces: "Quantity",
   timesWhat: "Choose or scan the item.",
+  maxTimes: "At most 999 can be typed here. For more, tap the line of the item and type its quantity there.",
   undone: "Taken out of the basket.",
   undo: "Undo",
   times: (quantity, price) => `${quantity} × ${price}`,
@@ -214,6 +215,7 @@ export const en = {
     net: "Net",
     all: "All",
     none: "Nothing was taken or given back on this day.",
+    cashLater: "Cash is shown after the count.",
     waiting: (count, amount) =>
       `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device. These figures are without ${count === 1 ? "it" : "them"}.`,
     offline: "Without connection there are no figures of the service.",

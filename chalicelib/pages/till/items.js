@@ -1,14 +1,14 @@
 // The items of the price list: by group, with a search, and by a scanner.
 import { Dialog } from "../kit/dialogs.js";
 import { useRead } from "../kit/load.js";
-import { format, typedAmount, typedQuantity, wrongNumber, wrongQuantity } from "../kit/money.js";
+import { decimalMark, format, typedAmount, typedQuantity, wrongNumber, wrongQuantity } from "../kit/money.js";
 import { Field } from "../kit/parts.js";
 import { html, useRef, useState } from "../kit/view.js";
 import { currencyOf } from "./account.js";
 import { byGroup, favouritesOf, matching, scanned, sellable } from "./basket.js";
 import { minorOf } from "./rules.js";
 import { say } from "./said.js";
-import { add, mayChange, pressTimes, sale } from "./sale.js";
+import { add, change, mayChange, pressTimes, sale } from "./sale.js";
 import { sound } from "./settings.js";
 import { texts } from "./texts.js";
 import { sales, till } from "./till.js";
@@ -25,8 +25,10 @@ export function itemsOf({ prices, listCurrency, ...state }) {
 }
 
 const priceOf = (item) => minorOf(String(item.Price), currencyOf(till()).digits);
+const counted = () => sale().times.replace(/\.$/, "");
+const written = (times) => times.replace(".", decimalMark());
 const isAsked = (item) => item.Price === null || Boolean(item.Unit);
-const lineOf = (item, price, quantity = sale().times || "1") => ({
+const lineOf = (item, price, quantity = Number(sale().times) ? counted() : "1") => ({
   code: item.Code,
   title: item.Title,
   price,
@@ -41,7 +43,10 @@ let showDialog = () => {}; // shows the dialog for an item, while there is a vie
 
 // Put an item into the basket, or ask for its price or quantity first.
 function choose(item) {
-  if (isAsked(item)) showDialog(item);
+  if (sale().times && !Number(sale().times)) {
+    change({ times: "" });
+    say(texts.noQuantity);
+  } else if (isAsked(item)) showDialog(item);
   else put(item);
 }
 
@@ -56,6 +61,7 @@ export function scan(text) {
   const item = scanned(itemsOf(till()), text);
   const isFree = document.querySelector(".counter") && !document.querySelector("dialog");
   if (!item) {
+    if (sale().times) change({ times: "" }); // they may be the first figures of this code
     say(texts.unknown(text.replace(/\p{Cc}/gu, " ")), "bad");
     sound("refused");
   } else if (isFree && (isAsked(item) || !document.querySelector(".payment"))) choose(item);
@@ -83,7 +89,7 @@ function AskedItem({ item, currency, digits, onClose }) {
   return html`<${Dialog} title=${item.Title} onClose=${onClose}>
     <form ref=${form} onSubmit=${submit} novalidate>
       ${item.Price === null && html`<${Field} id="price" name="price" label=${texts.price} inputmode="decimal" autocomplete="off" autofocus problem=${problems.price || undefined} />`}
-      ${item.Unit && html`<${Field} id="quantity" name="quantity" label=${texts.quantity(item.Unit)} inputmode="decimal" autocomplete="off" autofocus=${item.Price !== null} defaultValue=${sale().times} problem=${problems.quantity || undefined} />`}
+      ${item.Unit && html`<${Field} id="quantity" name="quantity" label=${texts.quantity(item.Unit)} inputmode="decimal" autocomplete="off" autofocus=${item.Price !== null} defaultValue=${written(counted())} problem=${problems.quantity || undefined} />`}
       <div class="actions"><button class="main">${texts.add}</button><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
     </form>
   <//>`;
@@ -139,6 +145,7 @@ export function Items({ items, sale: shown, currency }) {
     const item = scanned(items, typed.trim()) ?? (found.length === 1 ? found[0] : null);
     if (!typed.trim() || !item) return;
     type("");
+    document.activeElement.blur(); // figures typed next are a quantity
     choose(item);
   };
   const soldOf = (item) =>
@@ -151,7 +158,7 @@ export function Items({ items, sale: shown, currency }) {
     ${!shown.result && html`<h1 class="unseen">${texts.items}</h1>`}
     ${
       shown.times &&
-      html`<p class="times line" role="status"><b>${shown.times} ×</b>
+      html`<p class="times line" role="status"><b>${written(shown.times)} ×</b>
       <button type="button" aria-label=${texts.delete} onClick=${() => pressTimes("Delete")}>⌫</button> <small class="name">${texts.timesWhat}</small></p>`
     }
     <form role="search" onSubmit=${enter}><${Field} id="search" type="search" label=${texts.search} autocomplete="off" spellcheck=${false} value=${typed}

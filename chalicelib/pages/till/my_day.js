@@ -39,9 +39,10 @@ const Sums = ({
 // Who counts without knowing the cash sees no sum of it while the drawer is open.
 function Takings({ rows, currency, isBlind }) {
   const held = of(rows, currency).filter((row) => !isBlind || row.InputType !== CASH);
-  if (!held.length) return html`<p class="empty">${texts.myDay.none}</p>`;
+  if (!held.length && !isBlind) return html`<p class="empty">${texts.myDay.none}</p>`;
   const tenders = grouped(held, (row) => tenderName(row.InputType), currency).sort(byNet);
   return html`${tenders.map((sums) => html`<${Sums} key=${sums.name} name=${sums.name} sums=${sums} />`)}
+    ${isBlind && html`<p class="empty">${texts.myDay.cashLater}</p>`}
     ${tenders.length > 1 && !isBlind && html`<${Sums} name=${texts.myDay.all} sums=${total(held, currency)} />`}`;
 }
 

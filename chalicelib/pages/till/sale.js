@@ -23,7 +23,7 @@ import {
 } from "./till.js";
 
 const TOLD_MS = 900_000; // the last sale is told after a reload
-const MAX_TIMES = 5; // figures of a quantity
+const TIMES = /^(\d{1,3}(\.\d{0,3})?)?$/; // a quantity
 const SETTLED_MS = 30_000; // after a result the page may be replaced by a new version
 
 const NEW = {
@@ -144,11 +144,12 @@ export function press(key) {
   if (next !== figures && next.length <= MAX_FIGURES) changeBasket({ ...current(), figures: next });
 }
 
-// Type the quantity of the next item.
+// Type the quantity of the next item. Return false if it is too large.
 export function pressTimes(key) {
   const { times } = current();
-  const next = (key === "Delete" ? times.slice(0, -1) : times + key).replace(/^0+/, "");
-  if (next !== times && next.length <= MAX_TIMES) change({ times: next });
+  const next = (key === "Delete" ? times.slice(0, -1) : times + key).replace(",", ".").replace(/^0+(?=\d)/, "");
+  if (next !== times && TIMES.test(next)) change({ times: next });
+  return !/^\d{4}/.test(next);
 }
 
 // Change the basket, unless it would be more than the service takes. Return whether it was done.

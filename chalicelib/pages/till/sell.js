@@ -10,7 +10,7 @@ import { hear, insert } from "./keys.js";
 import { Payment } from "./payment.js";
 import { Busy, Result } from "./result.js";
 import { decimal } from "./rules.js";
-import { hush } from "./said.js";
+import { hush, say } from "./said.js";
 import { change, press, pressTimes, putBack, sale, useSale } from "./sale.js";
 import { texts } from "./texts.js";
 import { tenders, till } from "./till.js";
@@ -22,7 +22,10 @@ let entry = null; // "items" or "amount", which somebody chose
 
 hear({
   isOn: () => Boolean(till().session),
-  scan,
+  scan(text) {
+    refusedAt = -Infinity;
+    scan(text);
+  },
   type: (text) => (isFree() ? typed(text) : undefined),
   press(event) {
     const { key, repeat, altKey } = event;
@@ -76,7 +79,8 @@ function leave({ target }) {
 // search. Return how they are taken back.
 function typed(text) {
   const [search, received] = ["search", "received"].map((id) => document.getElementById(id));
-  const field = search && /^\d+$/.test(text) ? null : (search ?? received);
+  const isQuantity = /^\d[\d.,]*$/.test(text) || (sale().times && /^[\d.,]+$/.test(text));
+  const field = search && isQuantity ? null : (search ?? received);
   const before = sale();
   if (field) {
     const { activeElement } = document;
@@ -87,8 +91,24 @@ function typed(text) {
       activeElement.focus({ preventScroll: true });
     };
   }
-  if (search || isPad()) for (const key of text) if (KEYS.includes(key)) (search ? pressTimes : press)(key);
-  return () => putBack(before);
+  if (search) count(text);
+  else if (isPad()) for (const key of text) if (KEYS.includes(key)) press(key);
+  return () => {
+    hush();
+    refusedAt = -Infinity;
+    putBack(before);
+  };
+}
+
+// Figures that follow a refused quantity without a pause belong to it: so does the rest of a scan that stumbled.
+const REST_MS = 1000;
+let refusedAt = -Infinity;
+function count(text) {
+  const isRest = performance.now() - refusedAt < REST_MS;
+  if (!isRest && [...text].every(pressTimes)) return;
+  change({ times: "" });
+  refusedAt = performance.now();
+  say(texts.maxTimes);
 }
 
 const isPad = () => Boolean(document.querySelector(".pad"));
