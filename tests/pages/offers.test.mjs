@@ -261,6 +261,25 @@ test("The till's own receipt has each discount under its line, and the sum of se
   }
 });
 
+for (const [begun, fields, shown, printed] of [
+  ["online", { isShownPaid: true }, "Its number follows.", "follows"],
+  ["online", { state: "unknown" }, "Its number follows.", null],
+  ["online", { state: "paid", invoice: "1234" }, "Number 1234", "1234"],
+  ["offline", { isOffline: true, isShownPaid: true }, "Number TEST2-000001", "TEST2-000001"],
+])
+  test(`A ${fields.state ?? "waiting"} sale that was begun ${begun} shows: ${shown}`, async () => {
+    const sales = [aSale({ state: "waiting", queued: 1, ...fields })];
+    const tab = await aTill({ sales, isTold: true, isOnline: false });
+    assert.match(tab.all("[data-testid=result]")[0].textContent, new RegExp(`${shown}$|· ${shown}`));
+    if (printed) {
+      await tab.press("Receipt");
+      assert.match(tab.all("pre")[0].textContent, new RegExp(`Number +${printed}\n`));
+    }
+    const list = await aTill({ sales, isOnline: false, hash: "#/sales" });
+    await list.pass(1);
+    assert.equal(list.all("[data-sale-id] .dim span")[0].textContent, shown);
+  });
+
 test("A return without a known outcome is asked again, and no other one begins", async () => {
   const attempt = { key: "k", endpoint: "payment/reverse", amount: "12.30", body: { BasicReverseTran: {} } };
   const tab = await aShop({

@@ -154,6 +154,7 @@ export const af = {
   correction: "Regstelling",
   settings: { title: "Instellings", sounds: "Klanke", prints: "Druk die kwitansie na elke verkoop" },
   number: (number) => `Nommer ${number}`,
+  numberFollows: "Sy nommer volg.",
   results: {
     paid: "Betaal",
     waiting: "Betaal, nog nie gestuur nie",
@@ -226,6 +227,7 @@ export const af = {
   receipt: {
     title: "Kwitansie",
     number: "Nommer",
+    follows: "volg",
     received: "Ontvang",
     change: "Kleingeld",
     total: "Totaal",

@@ -151,6 +151,7 @@ export const en = {
   correction: "Correction",
   settings: { title: "Settings", sounds: "Sounds", prints: "Print the receipt after each sale" },
   number: (number) => `Number ${number}`,
+  numberFollows: "Its number follows.",
   results: {
     paid: "Paid",
     waiting: "Paid, not sent yet",
@@ -222,6 +223,7 @@ export const en = {
   receipt: {
     title: "Receipt",
     number: "Number",
+    follows: "follows",
     received: "Received",
     change: "Change",
     total: "Total",

@@ -5,7 +5,7 @@ import { useRead } from "../kit/load.js";
 import { format } from "../kit/money.js";
 import { Failure, Money, useTitle } from "../kit/parts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { Receipt, amountOf, changeOf, hasReceipt } from "./receipt.js";
+import { Receipt, amountOf, changeOf, hasReceipt, numberWords } from "./receipt.js";
 import { Means, State, TENDERS, decimal, roomOf, shownState } from "./rules.js";
 import { say } from "./said.js";
 import { correct, hold, nextSale, payAnotherWay, sign, takeWithoutReceipt, tookNothing } from "./sale.js";
@@ -96,7 +96,7 @@ export function Result({ result, state }) {
   const { currency } = draft;
   const name = stored ? shownState(stored) : result.refused.why === "declined" ? "declined" : "refused";
   useTitle(texts.results[name], texts.name);
-  const number = stored ? (stored.invoice ?? stored.number) : result.refused.number;
+  const number = stored && numberWords(stored);
   const reason = reasonOf(result.refused ?? stored?.reason ?? {}, draft);
   const isNothing = tookNothing(stored);
   const explained = explanation(name, draft, state);
@@ -106,7 +106,7 @@ export function Result({ result, state }) {
     <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
       <h1>${texts.results[name]}</h1>
       ${change ? html`<p class="sum"><small>${texts.change}</small> <${Money} amount=${change} currency=${currency} testid="change" /></p>` : html`<p class="sum">${amount}</p>`}
-      <p>${texts.kinds[draft.tender]}${change && html` ${amount}`}${number && html` · ${texts.number(number)}`}</p>
+      <p>${texts.kinds[draft.tender]}${change && html` ${amount}`}${number && ` · ${number}`}</p>
       ${reason && html`<p>${reason}</p>`}
       ${explained && html`<p>${explained}</p>`}
       ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
