@@ -83,7 +83,10 @@ def test_no_sale_counts_before_the_other_terminal_has_answered(till: Till) -> No
     till.button("Card on another terminal").click()
     till.page.context.set_offline(True)
     till.button("Declined").click()
+    expect(till.button("Pay another way")).to_be_focused()
     till.button("Pay another way").click()
+    expect(till.shown("due")).to_have_attribute("data-amount", "10.00")
+    expect(till.button("Card on another terminal")).to_be_in_viewport()
     till.page.context.set_offline(False)
     assert till.seller.payments() == []
     till.button("Card on another terminal").click()

@@ -88,9 +88,10 @@ function explanation(name, { tender }, state) {
 
 export function Result({ result, state }) {
   const stored = useStored(result, state.revision);
-  const button = useRef(null);
+  const actions = useRef(null);
   useLayoutEffect(() => {
-    button.current.focus();
+    actions.current.querySelector(".main").focus({ preventScroll: true });
+    scrollTo(0, 0); // the change is there
   }, []);
   const draft = stored?.draft ?? result.draft;
   const { currency } = draft;
@@ -101,6 +102,11 @@ export function Result({ result, state }) {
   const isNothing = tookNothing(stored);
   const explained = explanation(name, draft, state);
   const change = isNothing ? null : changeOf(stored);
+  const hasOther = result.refused?.means === Means.NO_RECEIPT;
+  const begin = () => {
+    nextSale(isNothing);
+    scrollTo(0, 0);
+  };
   const amount = html`<${Money} amount=${amountOf({ draft })} currency=${currency} testid="amount" />`;
   return html`<section class="result">
     <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
@@ -112,10 +118,10 @@ export function Result({ result, state }) {
       ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
     </div>
     ${stored?.owesSignature && html`<${Owed} sold=${stored} />`}
-    <div class="actions">
-      ${result.refused?.means === Means.NO_RECEIPT && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
-      ${isNothing && html`<button type="button" onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}
-      <button type="button" ref=${button} class="main" onClick=${() => nextSale(isNothing)}>${texts.newSale}</button>
+    <div ref=${actions} class="actions">
+      ${hasOther && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
+      ${isNothing && html`<button type="button" class=${hasOther ? "" : "main"} onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}
+      <button type="button" class=${isNothing ? "quiet" : "main"} onClick=${begin}>${texts.newSale}</button>
     </div>
     ${result.refused?.why === "limit" && state.installer && html`<button type="button" onClick=${install}>${texts.install}</button>`}
     ${stored && hasReceipt(stored) && html`<${Receipt} sale=${stored} result=${result}>${mayCorrect(stored, state) && html`<${Correct} sold=${stored} />`}<//>`}
