@@ -38,6 +38,7 @@ def test_a_cash_sale_takes_three_taps_beyond_its_digits_and_shows_the_change(til
         till.button(key).click()
     expect(till.shown("amount")).to_have_attribute("data-amount", "12.34")
     till.button("Cash").click()
+    expect(till.page.get_by_text("R\u00a012.34, rounded to R\u00a012.30")).to_be_visible()
     till.page.get_by_label("Received").fill("20")
     expect(till.shown("change")).to_have_attribute("data-amount", "7.70")
     till.button("Take payment").click()
@@ -65,10 +66,25 @@ def test_every_tender_is_taken_with_its_description_and_receipt(till: Till, tend
     till.page.get_by_label("Receipt to").fill("payer@example.com")
     till.button("Take payment").click()
     expect(till.shown("result")).to_have_attribute("data-state", "paid")
+    expect(till.shown("result")).to_contain_text("Receipt to payer@example.com")
 
     (paid,) = till.seller.payments()
     facts = (paid["InputType"], paid["Amount"], paid["Description"].removeprefix("Ned · "), paid["ReceiptEmail"])
     assert facts == (kind, 5, "Two cups", "payer@example.com")
+
+
+def test_a_tapped_note_stays_until_its_address_is_right(till: Till) -> None:
+    for key in ("1", "00", "00"):
+        till.button(key).click()
+    till.button("Cash").click()
+    till.page.get_by_label("Receipt to").fill("guest@mail")
+    till.note("200.00").click()
+    expect(till.page.get_by_label("Receipt to")).to_be_focused()
+    till.page.get_by_label("Receipt to").fill("guest@mail.example")
+    till.button("Take payment").click()
+
+    expect(till.shown("change")).to_have_attribute("data-amount", "100.00")
+    expect(till.shown("result")).to_contain_text("Receipt to guest@mail.example")
 
 
 def test_no_sale_counts_before_the_other_terminal_has_answered(till: Till) -> None:

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { START } from "./device.mjs";
 import {
   CASHIER,
+  FEATURES,
   ITEM,
   OWNER,
   OWNERS_TILL,
@@ -279,6 +280,19 @@ for (const [begun, fields, shown, printed] of [
     await list.pass(1);
     assert.equal(list.all("[data-sale-id] .dim span")[0].textContent, shown);
   });
+
+test("A payment step says when its login cannot sell without connection, and nothing begins there", async () => {
+  for (const [Offline, isSaid] of [
+    [false, true],
+    [true, false],
+  ]) {
+    const tab = await aTill({ features: { ...FEATURES, Offline }, isOnline: false });
+    await tab.press("5", "Cash");
+    assert.equal(tab.all("main")[0].textContent.includes("this login cannot sell"), isSaid);
+    await tab.press("Take payment");
+    assert.equal((await tab.store.queue()).length, isSaid ? 0 : 1);
+  }
+});
 
 test("A return without a known outcome is asked again, and no other one begins", async () => {
   const attempt = { key: "k", endpoint: "payment/reverse", amount: "12.30", body: { BasicReverseTran: {} } };

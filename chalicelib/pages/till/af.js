@@ -140,6 +140,7 @@ export const af = {
   received: "Ontvang",
   change: "Kleingeld",
   notesOf: "Gewone bedrae",
+  rounded: (sum, due) => `${sum}, afgerond na ${due}`,
   tooLittle: (amount) => `Minder as ${amount}.`,
   noAmount: "Tik 'n bedrag, soos 20,00.",
   card: "Kaart",

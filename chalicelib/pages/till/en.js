@@ -137,6 +137,7 @@ export const en = {
   received: "Received",
   change: "Change",
   notesOf: "Usual amounts",
+  rounded: (sum, due) => `${sum}, rounded to ${due}`,
   tooLittle: (amount) => `Less than ${amount}.`,
   noAmount: "Type an amount, such as 20.00.",
   card: "Card",

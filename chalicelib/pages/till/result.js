@@ -102,6 +102,8 @@ export function Result({ result, state }) {
   const isNothing = tookNothing(stored);
   const explained = explanation(name, draft, state);
   const change = isNothing ? null : changeOf(stored);
+  const receipt =
+    [State.PAID, State.WAITING].includes(name) && !stored.hasNoReceipt && (stored.draft.receipt ?? result.receipt);
   const hasOther = result.refused?.means === Means.NO_RECEIPT;
   const begin = () => {
     nextSale(isNothing);
@@ -115,6 +117,7 @@ export function Result({ result, state }) {
       <p>${texts.kinds[draft.tender]}${change && html` ${amount}`}${number && ` · ${number}`}</p>
       ${reason && html`<p>${reason}</p>`}
       ${explained && html`<p>${explained}</p>`}
+      ${receipt && html`<p>${texts.receiptTo} ${receipt.Email ?? receipt.Phone}</p>`}
       ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
     </div>
     ${stored?.owesSignature && html`<${Owed} sold=${stored} />`}

@@ -179,7 +179,7 @@ export async function take(paid) {
   isBusy = true;
   set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
-  const result = { ...(await taken(draft)), basket, isNew: true, shownAt: performance.now() };
+  const result = { ...(await taken(draft)), basket, receipt: paid.receipt, isNew: true, shownAt: performance.now() };
   isBusy = false;
   sound(!tookNothing(result.sale) && shownState(result.sale) !== State.UNKNOWN ? "paid" : "refused");
   if (result.refused) set({ result });
