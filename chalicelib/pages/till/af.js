@@ -26,7 +26,7 @@ export const af = {
       `Hierdie blaaier kan gestoorde verkope uitvee. Hoogstens ${limit} mag hier wag. Moet nooit sy data uitvee nie.`,
     homeScreen: "Sit die bladsy op die tuisskerm: daar is hulle veiliger.",
     sendFirst: (count) =>
-      `Die bladsy op 'n foon se tuisskerm het sy eie stoor, sonder die ${count === 1 ? "verkoop" : `${count} verkope`} hier. Sit dit daar wanneer niks wag nie.`,
+      `Wanneer die ${count === 1 ? "verkoop" : `${count} verkope`} hier gestuur is, sit die bladsy op die tuisskerm. Dit het daar sy eie stoor.`,
     room: (amount) => `Nog ${amount} mag op hierdie toestel wag.`,
     lost: (numbers) =>
       `Die data van hierdie blaaier is skoongemaak. Verkope wat hier betaal is, is weg voordat die diens hulle gehad het: ${numbers}. Kyk in die lys van betalings, en boek die ander met die hand.`,
@@ -221,8 +221,10 @@ export const af = {
     all: "Alles",
     none: "Niks is op hierdie dag geneem of teruggegee nie.",
     waiting: (count, amount) =>
-      `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel. Hierdie syfers is daarsonder.`,
-    offline: "Sonder verbinding is daar geen syfers van die diens nie.",
+      `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel.`,
+    without: "Die syfers het dit nog nie.",
+    offline: "Geen verbinding nie. Die syfers kom daarmee terug.",
+    old: "Geen verbinding nie. Die syfers is dié van die tyd hieronder.",
     made: (time) => `Gemaak ${time}`,
   },
   receipt: {

@@ -23,7 +23,7 @@ export const en = {
     mayLose: (limit) => `This browser may delete stored sales. At most ${limit} may wait here. Never clear its data.`,
     homeScreen: "Put the page on the home screen: there they are safer.",
     sendFirst: (count) =>
-      `The page on the home screen of a telephone has a storage of its own, without the ${count === 1 ? "sale" : `${count} sales`} here. Put it there when nothing waits.`,
+      `When ${count === 1 ? "the sale here is" : `the ${count} sales here are`} sent, put the page on the home screen. It has a storage of its own there.`,
     room: (amount) => `${amount} more may wait on this device.`,
     lost: (numbers) =>
       `The data of this browser was cleared. Sales that were paid here are gone before the service had them: ${numbers}. Look in the list of payments, and book the others by hand.`,
@@ -217,8 +217,10 @@ export const en = {
     all: "All",
     none: "Nothing was taken or given back on this day.",
     waiting: (count, amount) =>
-      `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device. These figures are without ${count === 1 ? "it" : "them"}.`,
-    offline: "Without connection there are no figures of the service.",
+      `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device.`,
+    without: "This is not in the figures yet.",
+    offline: "No connection. The figures come back with it.",
+    old: "No connection. The figures are those of the time below.",
     made: (time) => `Made ${time}`,
   },
   receipt: {
