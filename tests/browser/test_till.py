@@ -87,6 +87,41 @@ def test_a_tapped_note_stays_until_its_address_is_right(till: Till) -> None:
     expect(till.shown("result")).to_contain_text("Receipt to guest@mail.example")
 
 
+def test_with_text_of_twice_the_size_sum_change_and_connection_are_in_sight(till: Till) -> None:
+    page = till.page
+    fonts = page.context.new_cdp_session(page)
+
+    def in_sight(*names: str) -> None:
+        for name in names:
+            expect(till.shown(name)).to_be_in_viewport(ratio=1)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+    fonts.send("Page.enable")
+    fonts.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+    assert page.evaluate("document.querySelector('header').offsetHeight") < 150
+    assert page.evaluate("document.getElementById('description').offsetWidth") > 200
+    for key in ("1", "00", "00"):
+        till.button(key).click()
+    till.button("Cash").click()
+    expect(page.get_by_label("Received")).to_be_focused()
+    in_sight("connection", "amount")
+    page.get_by_label("Receipt to").fill("guest@mail")
+    page.context.set_offline(True)
+    till.button("Take payment").click()
+    expect(page.locator("#receipt-problem")).to_be_in_viewport()
+    in_sight("amount")
+    page.get_by_label("Receipt to").fill("")
+    till.note("200.00").click()
+    in_sight("connection", "change")
+    till.button("Receipt").click()
+    paper = page.locator("pre.receipt")
+    assert paper.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+    till.button("Sign out").click()
+    in_sight("connection")
+    till.button("New sale").click()
+    in_sight("connection")
+
+
 def test_no_sale_counts_before_the_other_terminal_has_answered(till: Till) -> None:
     for key in ("1", "00", "0"):
         till.button(key).click()

@@ -95,7 +95,9 @@ export function Payment({ state, sale, tender, currency, digits }) {
     setProblems(wrong);
     if (Object.values(wrong).some(Boolean)) {
       if (receivedMinor !== undefined) change({ received: format(decimal(receivedMinor, digits)) }); // the tapped note stays
-      if (wrong.receipt) document.getElementById("receipt").focus();
+      const field = wrong.receipt && document.getElementById("receipt");
+      if (field) field.focus();
+      if (field) field.scrollIntoView({ block: "center" }); // it may have the focus already
       return;
     }
     take({
