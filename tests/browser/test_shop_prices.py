@@ -75,7 +75,7 @@ def test_a_list_is_made_by_hand(visit_of_a_shop: Visit, store: Store) -> None:
     expect(shop.page.get_by_text("Saved.")).to_be_visible()
     assert stored(store)["Items"][0]["Active"] is False
     shop.button("Change Coffee").click()
-    shop.button("Take away").click()
+    shop.button("Remove").click()
     shop.button("Save").click()
     expect(shop.page.get_by_text("Saved.")).to_be_visible()
 

@@ -38,6 +38,7 @@ def test_a_cash_sale_takes_three_taps_beyond_its_digits_and_shows_the_change(til
         till.button(key).click()
     expect(till.shown("amount")).to_have_attribute("data-amount", "12.34")
     till.button("Cash").click()
+    expect(till.page.get_by_text("R\u00a012.34, rounded to R\u00a012.30")).to_be_visible()
     till.page.get_by_label("Received").fill("20")
     expect(till.shown("change")).to_have_attribute("data-amount", "7.70")
     till.button("Take payment").click()
@@ -65,10 +66,60 @@ def test_every_tender_is_taken_with_its_description_and_receipt(till: Till, tend
     till.page.get_by_label("Receipt to").fill("payer@example.com")
     till.button("Take payment").click()
     expect(till.shown("result")).to_have_attribute("data-state", "paid")
+    expect(till.shown("result")).to_contain_text("Receipt to payer@example.com")
 
     (paid,) = till.seller.payments()
     facts = (paid["InputType"], paid["Amount"], paid["Description"].removeprefix("Ned · "), paid["ReceiptEmail"])
     assert facts == (kind, 5, "Two cups", "payer@example.com")
+
+
+def test_a_tapped_note_stays_until_its_address_is_right(till: Till) -> None:
+    for key in ("1", "00", "00"):
+        till.button(key).click()
+    till.button("Cash").click()
+    till.page.get_by_label("Receipt to").fill("guest@mail")
+    till.note("200.00").click()
+    expect(till.page.get_by_label("Receipt to")).to_be_focused()
+    till.page.get_by_label("Receipt to").fill("guest@mail.example")
+    till.button("Take payment").click()
+
+    expect(till.shown("change")).to_have_attribute("data-amount", "100.00")
+    expect(till.shown("result")).to_contain_text("Receipt to guest@mail.example")
+
+
+def test_with_text_of_twice_the_size_sum_change_and_connection_are_in_sight(till: Till) -> None:
+    page = till.page
+    fonts = page.context.new_cdp_session(page)
+
+    def in_sight(*names: str) -> None:
+        for name in names:
+            expect(till.shown(name)).to_be_in_viewport(ratio=1)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+    fonts.send("Page.enable")
+    fonts.send("Page.setFontSizes", {"fontSizes": {"standard": 32, "fixed": 26}})
+    assert page.evaluate("document.querySelector('header').offsetHeight") < 150
+    assert page.evaluate("document.getElementById('description').offsetWidth") > 200
+    for key in ("1", "00", "00"):
+        till.button(key).click()
+    till.button("Cash").click()
+    expect(page.get_by_label("Received")).to_be_focused()
+    in_sight("connection", "amount")
+    page.get_by_label("Receipt to").fill("guest@mail")
+    page.context.set_offline(True)
+    till.button("Take payment").click()
+    expect(page.locator("#receipt-problem")).to_be_in_viewport()
+    in_sight("amount")
+    page.get_by_label("Receipt to").fill("")
+    till.note("200.00").click()
+    in_sight("connection", "change")
+    till.button("Receipt").click()
+    paper = page.locator("pre.receipt")
+    assert paper.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
+    till.button("Sign out").click()
+    in_sight("connection")
+    till.button("New sale").click()
+    in_sight("connection")
 
 
 def test_no_sale_counts_before_the_other_terminal_has_answered(till: Till) -> None:
@@ -83,7 +134,10 @@ def test_no_sale_counts_before_the_other_terminal_has_answered(till: Till) -> No
     till.button("Card on another terminal").click()
     till.page.context.set_offline(True)
     till.button("Declined").click()
+    expect(till.button("Pay another way")).to_be_focused()
     till.button("Pay another way").click()
+    expect(till.shown("due")).to_have_attribute("data-amount", "10.00")
+    expect(till.button("Card on another terminal")).to_be_in_viewport()
     till.page.context.set_offline(False)
     assert till.seller.payments() == []
     till.button("Card on another terminal").click()

@@ -178,11 +178,14 @@ def test_the_day_has_takings_by_tender_and_the_drawer(till: Till) -> None:
     till.page.context.set_offline(True)
     till.sell_and_see("waiting", figures="700")
     till.page.get_by_role("link", name="My day").click()
-    expect(till.page.get_by_text("Without connection")).to_be_visible()
+    expect(till.page.get_by_text("No connection. The figures come back with it.")).to_be_visible()
     expect(till.page.get_by_text("One sale of R\u00a07.00 waits on this device.")).to_be_visible()
     till.page.context.set_offline(False)
     till.wait_until_sent()
     expect(report).to_contain_text("R\u00a0566.50")  # expected: 500 less 100, and 159.50, and 7
+    till.page.context.set_offline(True)
+    expect(till.page.get_by_text("The figures are those of the time below.")).to_be_visible()
+    till.page.context.set_offline(False)
     amounts = report.locator("h3:has-text('Cash') + dl [data-amount]")
     for place, amount in enumerate(["166.50", "0.00", "166.50"]):
         expect(amounts.nth(place)).to_have_attribute("data-amount", amount)  # the takings may come after the drawer

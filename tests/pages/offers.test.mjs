@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { START } from "./device.mjs";
 import {
   CASHIER,
+  FEATURES,
   ITEM,
   OWNER,
   OWNERS_TILL,
@@ -258,6 +259,38 @@ test("The till's own receipt has each discount under its line, and the sum of se
       expected,
     );
     assert.doesNotMatch(text, /Rounding/);
+  }
+});
+
+for (const [begun, fields, shown, printed] of [
+  ["online", { isShownPaid: true }, "Its number follows.", "follows"],
+  ["online", { state: "unknown" }, "Its number follows.", null],
+  ["online", { state: "paid", invoice: "1234" }, "Number 1234", "1234"],
+  ["offline", { isOffline: true, isShownPaid: true }, "Number TEST2-000001", "TEST2-000001"],
+])
+  test(`A ${fields.state ?? "waiting"} sale that was begun ${begun} shows: ${shown}`, async () => {
+    const sales = [aSale({ state: "waiting", queued: 1, ...fields })];
+    const tab = await aTill({ sales, isTold: true, isOnline: false });
+    assert.match(tab.all("[data-testid=result]")[0].textContent, new RegExp(`${shown}$|· ${shown}`));
+    if (printed) {
+      await tab.press("Receipt");
+      assert.match(tab.all("pre")[0].textContent, new RegExp(`Number +${printed}\n`));
+    }
+    const list = await aTill({ sales, isOnline: false, hash: "#/sales" });
+    await list.pass(1);
+    assert.equal(list.all("[data-sale-id] .dim span")[0].textContent, shown);
+  });
+
+test("A payment step says when its login cannot sell without connection, and nothing begins there", async () => {
+  for (const [Offline, isSaid] of [
+    [false, true],
+    [true, false],
+  ]) {
+    const tab = await aTill({ features: { ...FEATURES, Offline }, isOnline: false });
+    await tab.press("5", "Cash");
+    assert.equal(tab.all("main")[0].textContent.includes("this login cannot sell"), isSaid);
+    await tab.press("Take payment");
+    assert.equal((await tab.store.queue()).length, isSaid ? 0 : 1);
   }
 });
 

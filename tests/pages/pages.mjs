@@ -179,7 +179,7 @@ export function kindOf(path) {
 
 const todayIn = (gmt, now) => new Date(now + gmt * 3_600_000).toISOString().slice(0, 10);
 
-const FEATURES = { AcceptCash: true, AcceptPrepaid: true, AcceptCredit: true, Offline: true };
+export const FEATURES = { AcceptCash: true, AcceptPrepaid: true, AcceptCredit: true, Offline: true };
 
 export class Shop {
   answers = {}; // of a test, by the kind of request: an answer, or a function of the request that returns one

@@ -407,13 +407,13 @@ const SOLD_OFFLINE = aSale({
 
 test("A till that is not installed says how much may wait, and offers to install it where its data stays", async () => {
   for (const [language, more, own, install, left] of [
-    ["en", "R 4,975.00 more may wait", "a storage of its own", "Install the till", "R 4,975.00 of it is left"],
-    ["af", "Nog R 4", "sy eie stoor", "Installeer die kassa", "daarvan is oor"],
+    ["en", "R 2,400.00 more may wait", "a storage of its own", "Install the till", "R 2,400.00 of it is left"],
+    ["af", "Nog R 2", "sy eie stoor", "Installeer die kassa", "daarvan is oor"],
   ]) {
     const navigator = { languages: [language] };
     const features = { AcceptOuterCard: true, Offline: true };
     const tab = await aTill({
-      sales: [SOLD_OFFLINE],
+      sales: [{ ...SOLD_OFFLINE, minor: 260_000 }],
       isOnline: false,
       hash: "#/amount",
       features,
@@ -432,6 +432,9 @@ test("A till that is not installed says how much may wait, and offers to install
     await tab.press(install);
     assert.deepEqual([prompts, tab.offered().includes(install)], [1, false]);
   }
+  const few = await aTill({ sales: [SOLD_OFFLINE], isOnline: false });
+  await few.pass(1);
+  assert.ok(!few.text.includes("more may wait"), "more than the half is left");
   const storage = { persist: async () => true };
   const installed = await aTill({
     sales: [SOLD_OFFLINE],

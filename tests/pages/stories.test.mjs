@@ -785,7 +785,7 @@ story(
   { "price-Price": "5" },
   "Change Äpple",
   ["changes its box", (tab) => tab.click(tab.all("[type=checkbox]")[0])],
-  "Take away",
+  "Remove",
   "Undo",
   "Change VAT",
   { "price-Rate": "" },

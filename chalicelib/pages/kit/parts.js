@@ -2,7 +2,7 @@
 import { LANGUAGES, choose, language, texts } from "./language.js";
 import { format, isNegative } from "./money.js";
 import { settle } from "./route.js";
-import { html, useLayoutEffect } from "./view.js";
+import { html, useLayoutEffect, useRef } from "./view.js";
 
 // The title of the tab tells the step; without words it stays.
 export const useTitle = (...words) =>
@@ -34,7 +34,11 @@ export function problemOf(error, field, words) {
 
 // A refusal that no field shows. Its findings name fields of the interface, so the page does not show them.
 export function Failure({ error, retry }) {
-  return html`<div class="note bad" role="alert">
+  const note = useRef(null);
+  useLayoutEffect(() => {
+    if (!retry) note.current.scrollIntoView({ block: "nearest" }); // the button may be far below
+  }, [error]);
+  return html`<div ref=${note} class="note bad" role="alert">
     <p>${error.message}</p>
     ${retry && html`<button type="button" onClick=${retry}>${texts.retry}</button>`}
   </div>`;

@@ -26,7 +26,7 @@ export const af = {
       `Hierdie blaaier kan gestoorde verkope uitvee. Hoogstens ${limit} mag hier wag. Moet nooit sy data uitvee nie.`,
     homeScreen: "Sit die bladsy op die tuisskerm: daar is hulle veiliger.",
     sendFirst: (count) =>
-      `Die bladsy op 'n foon se tuisskerm het sy eie stoor, sonder die ${count === 1 ? "verkoop" : `${count} verkope`} hier. Sit dit daar wanneer niks wag nie.`,
+      `Wanneer die ${count === 1 ? "verkoop" : `${count} verkope`} hier gestuur is, sit die bladsy op die tuisskerm. Dit het daar sy eie stoor.`,
     room: (amount) => `Nog ${amount} mag op hierdie toestel wag.`,
     lost: (numbers) =>
       `Die data van hierdie blaaier is skoongemaak. Verkope wat hier betaal is, is weg voordat die diens hulle gehad het: ${numbers}. Kyk in die lys van betalings, en boek die ander met die hand.`,
@@ -141,6 +141,7 @@ export const af = {
   received: "Ontvang",
   change: "Kleingeld",
   notesOf: "Gewone bedrae",
+  rounded: (sum, due) => `${sum}, afgerond na ${due}`,
   tooLittle: (amount) => `Minder as ${amount}.`,
   noAmount: "Tik 'n bedrag, soos 20,00.",
   card: "Kaart",
@@ -155,6 +156,7 @@ export const af = {
   correction: "Regstelling",
   settings: { title: "Instellings", sounds: "Klanke", prints: "Druk die kwitansie na elke verkoop" },
   number: (number) => `Nommer ${number}`,
+  numberFollows: "Sy nommer volg.",
   results: {
     paid: "Betaal",
     waiting: "Betaal, nog nie gestuur nie",
@@ -221,13 +223,16 @@ export const af = {
     none: "Niks is op hierdie dag geneem of teruggegee nie.",
     cashLater: "Kontant word ná die telling gewys.",
     waiting: (count, amount) =>
-      `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel. Hierdie syfers is daarsonder.`,
-    offline: "Sonder verbinding is daar geen syfers van die diens nie.",
+      `${count === 1 ? "Een verkoop" : `${count} verkope`} van ${amount} wag op hierdie toestel.`,
+    without: "Die syfers het dit nog nie.",
+    offline: "Geen verbinding nie. Die syfers kom daarmee terug.",
+    old: "Geen verbinding nie. Die syfers is dié van die tyd hieronder.",
     made: (time) => `Gemaak ${time}`,
   },
   receipt: {
     title: "Kwitansie",
     number: "Nommer",
+    follows: "volg",
     received: "Ontvang",
     change: "Kleingeld",
     total: "Totaal",

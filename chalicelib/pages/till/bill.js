@@ -71,7 +71,7 @@ export const Description = ({
 export const payBy = (tender) => go("pay", {}, tender);
 
 // Whether a tender can work now. It can be chosen all the same: the page may not know yet that there is a connection.
-const isAble = (name, state) => state.isOnline || maySellOffline(name, state.features ?? {});
+export const isAble = (name, state) => state.isOnline || maySellOffline(name, state.features ?? {});
 
 // On a telephone: the number of pieces and the sum, always at hand. It opens the lines and the tenders (`isOpen`).
 export function Bar({ sale, currency, digits, isSum, isOpen }) {

@@ -23,7 +23,7 @@ export const en = {
     mayLose: (limit) => `This browser may delete stored sales. At most ${limit} may wait here. Never clear its data.`,
     homeScreen: "Put the page on the home screen: there they are safer.",
     sendFirst: (count) =>
-      `The page on the home screen of a telephone has a storage of its own, without the ${count === 1 ? "sale" : `${count} sales`} here. Put it there when nothing waits.`,
+      `When ${count === 1 ? "the sale here is" : `the ${count} sales here are`} sent, put the page on the home screen. It has a storage of its own there.`,
     room: (amount) => `${amount} more may wait on this device.`,
     lost: (numbers) =>
       `The data of this browser was cleared. Sales that were paid here are gone before the service had them: ${numbers}. Look in the list of payments, and book the others by hand.`,
@@ -138,6 +138,7 @@ export const en = {
   received: "Received",
   change: "Change",
   notesOf: "Usual amounts",
+  rounded: (sum, due) => `${sum}, rounded to ${due}`,
   tooLittle: (amount) => `Less than ${amount}.`,
   noAmount: "Type an amount, such as 20.00.",
   card: "Card",
@@ -152,6 +153,7 @@ export const en = {
   correction: "Correction",
   settings: { title: "Settings", sounds: "Sounds", prints: "Print the receipt after each sale" },
   number: (number) => `Number ${number}`,
+  numberFollows: "Its number follows.",
   results: {
     paid: "Paid",
     waiting: "Paid, not sent yet",
@@ -217,13 +219,16 @@ export const en = {
     none: "Nothing was taken or given back on this day.",
     cashLater: "Cash is shown after the count.",
     waiting: (count, amount) =>
-      `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device. These figures are without ${count === 1 ? "it" : "them"}.`,
-    offline: "Without connection there are no figures of the service.",
+      `${count === 1 ? "One sale" : `${count} sales`} of ${amount} ${count === 1 ? "waits" : "wait"} on this device.`,
+    without: "This is not in the figures yet.",
+    offline: "No connection. The figures come back with it.",
+    old: "No connection. The figures are those of the time below.",
     made: (time) => `Made ${time}`,
   },
   receipt: {
     title: "Receipt",
     number: "Number",
+    follows: "follows",
     received: "Received",
     change: "Change",
     total: "Total",

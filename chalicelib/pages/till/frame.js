@@ -189,7 +189,7 @@ function Footer({ state }) {
   };
   return html`<footer>
     ${!state.isInstalled && !mayInstall && html`<p class="hint">${texts.notices.sendFirst(left)}</p>`}
-    ${isLimited && (left > 0 || !state.isOnline) && html`<p class="hint">${texts.notices.room(leftOf(sold))}</p>`}
+    ${isLimited && room < roomOf([], sold) / 2 && html`<p class="hint">${texts.notices.room(leftOf(sold))}</p>`}
     ${
       isLimited &&
       !isKnown &&

@@ -22,7 +22,7 @@ async function load(day, agent) {
     call("report/takings", { Period: { From: day, To: day }, AccountID: agent }),
     call("report/drawer", {}),
   ]);
-  return { rows, drawer };
+  return { rows, drawer, at: serviceNow() };
 }
 
 const Line = ({ name, amount, currency, kind }) => html`<div class=${kind}><dt>${name}</dt>
@@ -47,12 +47,12 @@ function Takings({ rows, currency, isBlind }) {
 }
 
 // The sales that the service does not have yet, for each currency.
-function Waiting({ revision }) {
+function Waiting({ revision, isBare }) {
   const [queued, show] = useState([]);
   useRead(leftSales, show, [revision]);
   return [...new Set(queued.map((sale) => sale.draft.currency))].map((currency) => {
     const held = queued.filter((sale) => sale.draft.currency === currency);
-    return html`<p class="note warn">${texts.myDay.waiting(held.length, format(sum(held.map(amountOf)), currency))}</p>`;
+    return html`<p class="note warn">${texts.myDay.waiting(held.length, format(sum(held.map(amountOf)), currency))} ${!isBare && texts.myDay.without}</p>`;
   });
 }
 
@@ -73,18 +73,18 @@ export function MyDay({ state, query }) {
   return html`<section class="day">
     <h1>${texts.day}</h1>
     <div class="asked"><${DayField} view="day" query=${query} day=${day} today=${today} /><button type="button" disabled=${!loaded.data} onClick=${() => print()}>${texts.list.print}</button></div>
-    ${!state.isOnline && html`<p class="note warn" role="status">${texts.myDay.offline}</p>`}
-    ${!loaded.data && html`<${Waiting} revision=${state.revision} />`}
+    ${!state.isOnline && html`<p class="note warn" role="status">${loaded.data ? texts.myDay.old : texts.myDay.offline}</p>`}
+    ${!loaded.data && html`<${Waiting} revision=${state.revision} isBare />`}
     ${
       (state.isOnline || loaded.data) &&
-      html`<${Loaded} state=${loaded}>${({ rows, drawer }) => html`
+      html`<${Loaded} state=${loaded}>${({ rows, drawer, at }) => html`
       <article class="card report sheet">
         <p class="brand">${me.ClientName}</p>
         <h2>${formatDay(day)}</h2><p>${me.Name}</p>
         ${currencies(rows).map((currency) => html`<${Takings} key=${currency} rows=${rows} currency=${currency} isBlind=${isBlind(drawer)} />`)}
         ${isOf(day, today, drawer) && html`<${Drawer} drawer=${drawer} title=${texts.drawer.title} lastLine="total" />`}
         <${Waiting} revision=${state.revision} />
-        <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, serviceNow())))}</p>
+        <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, at)))}</p>
       </article>
       ${day === today && html`<${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} currency=${me.CurrencyID} digits=${currencyOf(state).digits} country=${state.country} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
     }

@@ -5,7 +5,8 @@ import { handed } from "../kit/notes.js";
 import { Field, Money } from "../kit/parts.js";
 import { goBack } from "../kit/route.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { dueOf } from "./basket.js";
+import { dueOf, sumOf } from "./basket.js";
+import { isAble } from "./bill.js";
 import { reasonOf } from "./result.js";
 import { addressOf, decimal, descriptionOf, minorOf, roomOf } from "./rules.js";
 import { change, decline, take } from "./sale.js";
@@ -20,7 +21,7 @@ function Cash({ sale, due, currency, digits, received, isEnough, problem, onNote
   const field = useRef(null);
   const [isTyping, setTyping] = useState(!isTouched);
   useLayoutEffect(() => {
-    field.current.querySelector("input").focus();
+    field.current.querySelector("input").focus({ preventScroll: true }); // the sum and the notes stay in sight
   }, []);
   const note = (minor) => {
     const text = decimal(minor, digits);
@@ -70,9 +71,10 @@ export function Payment({ state, sale, tender, currency, digits }) {
   const button = useRef(null);
   const isCash = tender === "cash";
   useLayoutEffect(() => {
-    if (!isCash) (document.getElementById("customer") ?? button.current).focus();
+    if (!isCash) (document.getElementById("customer") ?? button.current).focus({ preventScroll: true });
   }, []);
   const due = dueOf(sale, { tender, currency, country: state.country });
+  const sum = sumOf(sale);
   const amount = decimal(due, digits);
   const received = receivedOf(sale, due, currency, digits);
   const isEnough = received !== null && !isNegative(difference(received, amount));
@@ -91,7 +93,13 @@ export function Payment({ state, sale, tender, currency, digits }) {
       card: tender === "linkedCard" && !sale.card && texts.chooseCard,
     };
     setProblems(wrong);
-    if (Object.values(wrong).some(Boolean)) return;
+    if (Object.values(wrong).some(Boolean)) {
+      if (receivedMinor !== undefined) change({ received: format(decimal(receivedMinor, digits)) }); // the tapped note stays
+      const field = wrong.receipt && document.getElementById("receipt");
+      if (field) field.focus();
+      if (field) field.scrollIntoView({ block: "center" }); // it may have the focus already
+      return;
+    }
     take({
       ...draft(),
       ...(receipt && { receipt }),
@@ -106,6 +114,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
   return html`<form class="payment" onSubmit=${submit} novalidate>
     <div class="line"><button type="button" class="quiet" onClick=${() => goBack("sell")}>${texts.back}</button><h1>${texts.kinds[tender]}</h1></div>
     <p class="sum" data-testid="due" data-amount=${amount} aria-live="polite"><${Money} amount=${amount} currency=${currency} testid="amount" /></p>
+    ${due !== sum && html`<p class="dim rounded">${texts.rounded(format(decimal(sum, digits), currency), format(amount, currency))}</p>`}
     ${isCash && html`<${Cash} sale=${sale} due=${due} currency=${currency} digits=${digits} received=${received} isEnough=${isEnough} problem=${problems.received || undefined} onNote=${pay} />`}
     ${tender === "linkedCard" && html`<${Cards} state=${state} sale=${sale} problem=${problems.card || undefined} />`}
     ${
@@ -114,6 +123,7 @@ export function Payment({ state, sale, tender, currency, digits }) {
       <${Signature} picture=${sale.signature} onDrawn=${(signature) => change({ signature })} />`
     }
     ${tender === "outerCard" && html`<${OtherTerminal} state=${state} amount=${amount} minor=${due} currency=${currency} digits=${digits} />`}
+    ${!isAble(tender, state) && tender !== "linkedCard" && html`<p class="note warn" role="alert">${texts.onlyOnline}</p>`}
     <button ref=${button} class="main take" aria-describedby=${tender === "outerCard" ? "other-terminal" : undefined}>${texts.take}</button>
     ${tender === "outerCard" && html`<button type="button" class="take" onClick=${() => decline(draft())}>${texts.otherTerminal.declined}</button>`}
     <${Field} id="receipt" label=${texts.receiptTo} hint=${texts.receiptHint} autocomplete="off" autocapitalize="none" spellcheck=${false}

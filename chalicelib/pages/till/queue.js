@@ -133,7 +133,7 @@ export class Queue {
     const verdict = await this.#ask(sale, seconds);
     if ([Means.REFUSED, Means.NO_RECEIPT, Means.BLOCKED].includes(verdict.means)) {
       await this.#store.refuse(sale.id); // before the page says so: the service may accept it later
-      throw new Refused("service", { ...verdict, number: sale.number });
+      throw new Refused("service", verdict);
     }
     if (verdict.means === Means.PAID || verdict.means === Means.DECLINED) {
       const changes = settled(sale, verdict, this.#now());

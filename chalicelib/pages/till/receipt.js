@@ -7,9 +7,10 @@ import { difference, format, isZero } from "../kit/money.js";
 import { Loaded } from "../kit/parts.js";
 import { SendReceipt } from "../kit/send_receipt.js";
 import { html, useLayoutEffect, useState } from "../kit/view.js";
-import { State, decimal, shownState } from "./rules.js";
+import { State, decimal, numberOf, shownState } from "./rules.js";
 import { isSet } from "./settings.js";
 import { language } from "../kit/language.js";
+import { isWaiting } from "./store.js";
 import { texts } from "./texts.js";
 import { till, useTill } from "./till.js";
 
@@ -23,6 +24,10 @@ export function changeOf({ draft }) {
 }
 
 export const amountOf = ({ draft }) => decimal(draft.minor, draft.digits);
+export function numberWords(sale) {
+  const number = numberOf(sale);
+  return number ? texts.number(number) : isWaiting(sale) && texts.numberFollows;
+}
 export const timeOf = (sale) => formatMoment(inZone(sale.gmt, sale.takenAt));
 
 // A name on the left and a value on the right. A long name has a line of its own.
@@ -38,7 +43,7 @@ function nameOf(minor, full) {
 }
 
 function ownText(sale) {
-  const { draft, number } = sale;
+  const { draft } = sale;
   const rule = "-".repeat(WIDTH);
   const money = (amount) => format(amount, draft.currency);
   const change = changeOf(sale);
@@ -55,7 +60,7 @@ function ownText(sale) {
     "",
     texts.receipt.title,
     "",
-    line(texts.receipt.number, number),
+    line(texts.receipt.number, numberOf(sale) ?? texts.receipt.follows),
     timeOf(sale),
     draft.description,
     ...(goods.length ? [rule, ...goods] : []),

@@ -5,7 +5,7 @@ import { useRead } from "../kit/load.js";
 import { format } from "../kit/money.js";
 import { Failure, Money, useTitle } from "../kit/parts.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { Receipt, amountOf, changeOf, hasReceipt } from "./receipt.js";
+import { Receipt, amountOf, changeOf, hasReceipt, numberWords } from "./receipt.js";
 import { Means, State, TENDERS, decimal, roomOf, shownState } from "./rules.js";
 import { say } from "./said.js";
 import { correct, hold, nextSale, payAnotherWay, sign, takeWithoutReceipt, tookNothing } from "./sale.js";
@@ -88,34 +88,43 @@ function explanation(name, { tender }, state) {
 
 export function Result({ result, state }) {
   const stored = useStored(result, state.revision);
-  const button = useRef(null);
+  const actions = useRef(null);
   useLayoutEffect(() => {
-    button.current.focus();
+    actions.current.querySelector(".main").focus({ preventScroll: true });
+    scrollTo(0, 0); // the change is there
   }, []);
   const draft = stored?.draft ?? result.draft;
   const { currency } = draft;
   const name = stored ? shownState(stored) : result.refused.why === "declined" ? "declined" : "refused";
   useTitle(texts.results[name], texts.name);
-  const number = stored ? (stored.invoice ?? stored.number) : result.refused.number;
+  const number = stored && numberWords(stored);
   const reason = reasonOf(result.refused ?? stored?.reason ?? {}, draft);
   const isNothing = tookNothing(stored);
   const explained = explanation(name, draft, state);
   const change = isNothing ? null : changeOf(stored);
+  const receipt =
+    [State.PAID, State.WAITING].includes(name) && !stored.hasNoReceipt && (stored.draft.receipt ?? result.receipt);
+  const hasOther = result.refused?.means === Means.NO_RECEIPT;
+  const begin = () => {
+    nextSale(isNothing);
+    scrollTo(0, 0);
+  };
   const amount = html`<${Money} amount=${amountOf({ draft })} currency=${currency} testid="amount" />`;
   return html`<section class="result">
     <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
       <h1>${texts.results[name]}</h1>
       ${change ? html`<p class="sum"><small>${texts.change}</small> <${Money} amount=${change} currency=${currency} testid="change" /></p>` : html`<p class="sum">${amount}</p>`}
-      <p>${texts.kinds[draft.tender]}${change && html` ${amount}`}${number && html` · ${texts.number(number)}`}</p>
+      <p>${texts.kinds[draft.tender]}${change && html` ${amount}`}${number && ` · ${number}`}</p>
       ${reason && html`<p>${reason}</p>`}
       ${explained && html`<p>${explained}</p>`}
+      ${receipt && html`<p>${texts.receiptTo} ${receipt.Email ?? receipt.Phone}</p>`}
       ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
     </div>
     ${stored?.owesSignature && html`<${Owed} sold=${stored} />`}
-    <div class="actions">
-      ${result.refused?.means === Means.NO_RECEIPT && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
-      ${isNothing && html`<button type="button" onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}
-      <button type="button" ref=${button} class="main" onClick=${() => nextSale(isNothing)}>${texts.newSale}</button>
+    <div ref=${actions} class="actions">
+      ${hasOther && html`<button type="button" class="main" onClick=${takeWithoutReceipt}>${texts.withoutReceipt}</button>`}
+      ${isNothing && html`<button type="button" class=${hasOther ? "" : "main"} onClick=${payAnotherWay}>${texts.payAnotherWay}</button>`}
+      <button type="button" class=${isNothing ? "quiet" : "main"} onClick=${begin}>${texts.newSale}</button>
     </div>
     ${result.refused?.why === "limit" && state.installer && html`<button type="button" onClick=${install}>${texts.install}</button>`}
     ${stored && hasReceipt(stored) && html`<${Receipt} sale=${stored} result=${result}>${mayCorrect(stored, state) && html`<${Correct} sold=${stored} />`}<//>`}

@@ -207,6 +207,9 @@ export function requestAt(sale, now, isNowKnown) {
   return { ...request, GMT: sale.gmt, BasicTran: { ...request.BasicTran, OfflineTran: offline } };
 }
 
+// The number by which the service finds a sale, or null. It gives its own to one that was begun online.
+export const numberOf = ({ invoice, isOffline, number }) => invoice ?? (isOffline ? number : null);
+
 // The state of a stored sale as the page shows it. The page calls a sale paid only after the mark is stored, because then a refusal parks it.
 export const shownState = (sale) => (sale.state === State.WAITING && !sale.isShownPaid ? State.UNKNOWN : sale.state);
 

@@ -1,6 +1,6 @@
 // The sale in hand: its basket, how it is paid, and its result. It is kept on the device, so that Back, a reload and a killed
 // page lose nothing. Views show it.
-import { address } from "../kit/route.js";
+import { address, go } from "../kit/route.js";
 import { useLayoutEffect, useState } from "../kit/view.js";
 import { serviceNow } from "./clock.js";
 import { EMPTY, fits, isEmpty, soldLines, without, withItem, withLine, withMore } from "./basket.js";
@@ -180,7 +180,7 @@ export async function take(paid) {
   isBusy = true;
   set({ result: { state: "busy", minor: paid.minor } });
   location.replace(address("sell"));
-  const result = { ...(await taken(draft)), basket, isNew: true, shownAt: performance.now() };
+  const result = { ...(await taken(draft)), basket, receipt: paid.receipt, isNew: true, shownAt: performance.now() };
   isBusy = false;
   sound(!tookNothing(result.sale) && shownState(result.sale) !== State.UNKNOWN ? "paid" : "refused");
   if (result.refused) set({ result });
@@ -213,7 +213,8 @@ function unpaid() {
   return basket && isEmpty(basket) ? (sold?.draft.basket ?? null) : (basket ?? null);
 }
 
-export const payAnotherWay = () => unpaid() && change(unpaid());
+// Put the basket of the result back, where the tenders are.
+export const payAnotherWay = () => unpaid() && change(unpaid()) && go("basket");
 
 // Give the sale of the result back by `giveBack`, which throws if it was not given back. Then its basket is there again. Nothing else
 // is begun meanwhile. After a reload before the basket is stored, the result is told again, and `giveBack` gives nothing twice.

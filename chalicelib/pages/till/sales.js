@@ -9,7 +9,7 @@ import { inOneList, isReversal, isUnknown, returnsOf, tookMoney } from "../kit/p
 import { address, parse } from "../kit/route.js";
 import { seesAll } from "../kit/session.js";
 import { html, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
+import { ReceiptOf, amountOf, numberWords, timeOf } from "./receipt.js";
 import { currencyOf } from "./account.js";
 import { State, TENDERS, shownState } from "./rules.js";
 import { reasonOf } from "./result.js";
@@ -60,7 +60,7 @@ const ofDevice = (sale) => ({
   currency: sale.draft.currency,
   tender: texts.kinds[sale.draft.tender],
   time: timeOf(sale),
-  number: sale.invoice ?? sale.number,
+  number: numberWords(sale),
   description: sale.draft.description,
   sale,
   words: sale.isReturned && texts.list.returned,
@@ -77,7 +77,7 @@ function ofService(payment) {
     currency: payment.CurrencyID,
     tender: tenderName(payment.InputType),
     time: formatMoment(payment.Date),
-    number: payment.Invoice,
+    number: texts.number(payment.Invoice),
     description: payment.Description,
     payment,
     isReturn,
@@ -129,7 +129,7 @@ function Row({ row, country, givesBack, hasEnded, onChanged }) {
   return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
     <p class="line" id=${name}><b><${Money} amount=${row.amount} currency=${row.currency} /></b> <span>${row.tender}</span>
       <span class=${`badge ${KINDS[state]}`}>${row.words || texts.results[state]}</span></p>
-    <p class="line dim"><time>${row.time}</time> <span>${texts.number(row.number)}</span>${seesAll() && payment && html` <span>${payment.TransPos.Name}</span>`}</p>
+    <p class="line dim"><time>${row.time}</time> ${row.number && html`<span>${row.number}</span>`}${seesAll() && payment && html` <span>${payment.TransPos.Name}</span>`}</p>
     ${isReturn && html`<p class="dim">${texts.list.ofNumber(payment.ReverseInvoice)}</p>`}
     ${row.description && html`<p>${row.description}</p>`}
     ${row.reason && html`<p class="note bad">${isReturn ? texts.return.declined(row.reason) : `${row.reason} ${texts.explained[state]}`}</p>`}

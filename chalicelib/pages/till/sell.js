@@ -202,7 +202,7 @@ export function Sell({ state, route }) {
   if (["items", "amount"].includes(route.view)) entry = route.view;
   const isAmount = entry ? entry === "amount" : Number(shown.figures) > 0 && !shown.lines.length;
   const view = items.length && !isAmount ? "items" : "amount";
-  const isSum = view === "amount" && !shown.lines.length;
+  const isSum = view === "amount" && !shown.lines.length && !isOpen;
   const props = { state, sale: shown, currency, digits, view, items, isSum, isOpen };
   const isBusy = shown.result?.state === "busy";
   return html`<div class=${`counter${isPaying ? " paying" : isOpen ? " open" : isSum ? " of-sum" : ""}`}>
