@@ -125,6 +125,7 @@ export const af = {
   keepSignature: "Stuur die handtekening",
   amount: "Bedrag",
   pad: "Bedragsleutels",
+  keysType: (field) => `Die sleutels tik in: ${field}`,
   delete: "Vee uit",
   description: "Beskrywing",
   receiptTo: "Kwitansie aan",

@@ -122,6 +122,7 @@ export const en = {
   keepSignature: "Send the signature",
   amount: "Amount",
   pad: "Amount keys",
+  keysType: (field) => `The keys type into: ${field}`,
   delete: "Delete",
   description: "Description",
   receiptTo: "Receipt to",
