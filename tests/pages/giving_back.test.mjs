@@ -289,6 +289,7 @@ test("A till returns a line in four taps, and another one after it", async () =>
   tab.shop.answers["payment/ID"] = { Transactions: [left] };
   await tab.press("Return R 38.00");
   assert.ok(tab.text.includes("R 38.00 was given back. Take the cash out of your own drawer"));
+  assert.equal(tab.all("[data-sale-id] .badge")[0].label, "Returned in part");
   tab.shop.answers["payment/receipt/ID"] = receipt({ ...COFFEE, RemainingQuantity: 1, RemainingAmount: "38.00" }, CAKE)[
     "payment/receipt/ID"
   ];

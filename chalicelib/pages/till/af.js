@@ -204,6 +204,7 @@ export const af = {
     sendAgain: "Stuur weer",
     export: "Voer uit",
     returned: "Teruggegee",
+    partReturned: "Deels teruggegee",
     givenBack: "Teruggegee",
     ofNumber: (number) => `Van die verkoop met nommer ${number}`,
     returnReceipt: "Kwitansie van die teruggawe",

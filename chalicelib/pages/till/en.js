@@ -200,6 +200,7 @@ export const en = {
     sendAgain: "Send again",
     export: "Export",
     returned: "Returned",
+    partReturned: "Returned in part",
     givenBack: "Given back",
     ofNumber: (number) => `Of the sale with number ${number}`,
     returnReceipt: "Receipt of the return",

@@ -63,7 +63,7 @@ const ofDevice = (sale) => ({
   number: sale.invoice ?? sale.number,
   description: sale.draft.description,
   sale,
-  words: sale.isReturned && texts.list.returned,
+  words: (sale.isReturned && texts.list.returned) || (sale.isPartReturned && texts.list.partReturned),
   reason: sale.reason && reasonOf(sale.reason, sale.draft),
 });
 
@@ -83,7 +83,7 @@ function ofService(payment) {
     isReturn,
     words: isReturn
       ? state === State.PAID && texts.list.givenBack
-      : !isZero(payment.AmountRvs) && isZero(payment.AmountEff) && texts.list.returned,
+      : !isZero(payment.AmountRvs) && (isZero(payment.AmountEff) ? texts.list.returned : texts.list.partReturned),
     reason: state === State.DECLINED && payment.Result?.Message,
   };
 }
@@ -123,7 +123,7 @@ function Row({ row, country, givesBack, hasEnded, onChanged }) {
   const returned = async () => {
     const [changed] = (await ask("GET", `payment/${id}`))?.Transactions ?? [];
     if (!changed) return;
-    if (isZero(changed.AmountEff)) change(id, { isReturned: true });
+    change(id, isZero(changed.AmountEff) ? { isReturned: true } : { isPartReturned: !isZero(changed.AmountRvs) });
     onChanged(changed);
   };
   return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
