@@ -299,6 +299,31 @@ test("A till returns a line in four taps, and another one after it", async () =>
   assert.notEqual(returns(tab)[0].key, returns(tab)[1].key);
 });
 
+test("A return that is open when the connection goes stays with what was typed, and is sent when it is back", async () => {
+  const tab = await aTill({ hash: "#/sales", answers: { "payment/listHistoryEx": listed(PAYMENT) } });
+  const connect = async (isOnline) => {
+    tab.isOffline = !isOnline;
+    if (!isOnline) tab.fire(tab.document.root, "offline");
+    await tab.pass(8);
+  };
+  await tab.pass(0.3);
+  await tab.press("Return…");
+  await tab.fill({ amount: "2.3", reason: "Broken" });
+  await connect(false);
+  assert.ok(tab.text.includes("No connection: nothing was returned yet."));
+  await give(tab, DONE);
+  assert.equal(returns(tab).length, 0);
+  await connect(true);
+  await give(tab, DONE);
+  assert.deepEqual([returns(tab).length, tranOf(tab).Amount, tranOf(tab).Description], [1, "2.30", "Broken"]);
+  assert.ok(tab.text.includes("R 2.30 was given back."));
+
+  await connect(false);
+  assert.ok(
+    tab.text.includes("out of reach, and this device keeps no such sale.") && !tab.text.includes("Nothing was sold"),
+  );
+});
+
 const BASKET = {
   lines: [{ code: "tea", title: "Tea", price: 1230, quantity: "1", unit: null, taxes: [], off: null }],
   off: null,

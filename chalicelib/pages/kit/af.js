@@ -76,6 +76,7 @@ export const af = {
     reason: "Rede (opsioneel)",
     reasonHint: "Dit staan ook op die klant se kwitansie.",
     button: (amount) => (amount ? `Gee ${amount} terug` : "Gee terug"),
+    offline: "Geen verbinding nie: niks is nog teruggegee nie.",
     nothingLeft: "Niks meer is teruggegee nie: 'n ander teruggawe het intussen alles teruggegee.",
     lessLeft: (amount) => `Niks is teruggegee nie, want die betaling het intussen verander. Nou bly ${amount} oor.`,
     again: (amount) =>

@@ -76,6 +76,7 @@ export const en = {
     reason: "Reason (optional)",
     reasonHint: "It also stands on the customer's receipt.",
     button: (amount) => (amount ? `Return ${amount}` : "Return"),
+    offline: "No connection: nothing was returned yet.",
     nothingLeft: "Nothing more was given back: another return has given back everything meanwhile.",
     lessLeft: (amount) => `Nothing was given back, because the payment has changed meanwhile. Now ${amount} is left.`,
     again: (amount) =>

@@ -181,7 +181,7 @@ function Goods({ goods, chosen, choose, currency, problem }) {
     <button type="button" class="quiet" onClick=${() => choose(goods.map(({ left }) => left))}>${names.all}</button>`;
 }
 
-function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, onStale }) {
+function Form({ payment, goods, country, isOffline, isStale, sending, onClose, onAnswered, onStale }) {
   const names = texts.return;
   const { CurrencyID: currency, Format } = payment;
   const [attempt, setAttempt] = useState(unfinished(payment.ID));
@@ -202,10 +202,11 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
     attempt?.amount ??
     (isByAmount ? typedAmount(typed, currency, Format.CurrencyE) : amountOf(goods, chosen, payment, country));
   const isNone = !isByAmount && chosen.every(isZero);
+  const mustWait = isOffline && !attempt;
   const wrong = attempt ? undefined : isNone ? names.noGoods : problemWith(amount, payment, typed);
   const submit = async (event) => {
     event.preventDefault();
-    if (sending.current) return;
+    if (sending.current || mustWait) return;
     setProblem(wrong && { words: wrong });
     setError(null);
     if (wrong) return;
@@ -249,7 +250,8 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
       <${Field} id="reason" name="reason" label=${names.reason} hint=${names.reasonHint} autocomplete="off"
         maxlength=${MAX_REASON} defaultValue=${attempt?.body.BasicReverseTran.Description ?? ""} readonly=${Boolean(attempt)} />
       <div class="actions">
-        <${ActButton} class="main" isBusy=${isBusy}>${names.button(wrong ? "" : write(amount))}<//>
+        ${mustWait && html`<p class="note warn" role="status">${names.offline}</p>`}
+        <${ActButton} class="main" isBusy=${isBusy} aria-disabled=${mustWait ? "true" : undefined}>${names.button(wrong ? "" : write(amount))}<//>
         <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>`;
@@ -292,8 +294,9 @@ function ReturnDialog({ id, onClose, onStale, ...rest }) {
 }
 
 // The button that gives a payment back, its dialog, and a sentence with the outcome. `onChanged` runs when the payment
-// has another state. `row` is the element that names it, `country` has the coins; without one no euro is rounded.
-export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
+// has another state. `row` is the element that names it, `country` has the coins; without one no euro is rounded. `onOpen` gets
+// whether the dialog is open, and at its end whether there was an answer.
+export function GiveBack({ id, row, currency, country, isOffline, mayReturn, onChanged, onOpen = () => {} }) {
   const [isOpen, setOpen] = useState(false);
   const [said, say] = useState(null);
   const sentence = useRef(null);
@@ -304,9 +307,14 @@ export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
   const open = () => {
     say(null);
     setOpen(true);
+    onOpen(true);
+  };
+  const close = (isAnswered) => {
+    setOpen(false);
+    onOpen(false, isAnswered);
   };
   const answered = (answer) => {
-    setOpen(false);
+    close(true);
     say(outcomeOf(answer));
     onChanged();
   };
@@ -317,5 +325,5 @@ export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
       <button type="button" aria-describedby=${row} onClick=${open}>${texts.return.ask}</button></div>`
     }
     ${mayReturn && !attempt && html`<button type="button" aria-describedby=${row} onClick=${open}>${texts.return.open}</button>`}
-    ${isOpen && html`<${ReturnDialog} id=${id} country=${country} onClose=${() => setOpen(false)} onAnswered=${answered} onStale=${onChanged} />`}`;
+    ${isOpen && html`<${ReturnDialog} id=${id} country=${country} isOffline=${isOffline} onClose=${() => close(false)} onAnswered=${answered} onStale=${onChanged} />`}`;
 }

@@ -195,6 +195,7 @@ export const af = {
     search: "Soek",
     searched: (day) => `In die 31 dae tot en met ${day}.`,
     alone: "Die diens se lys is buite bereik. Hierdie verkope is op hierdie toestel.",
+    aloneNone: "Die diens se lys is buite bereik, en hierdie toestel hou nie so 'n verkoop nie.",
     none: "Niks is op hierdie dag verkoop nie.",
     notFound: "Geen verkoop pas nie.",
     more: "Wys meer",

@@ -191,6 +191,7 @@ export const en = {
     search: "Search",
     searched: (day) => `In the 31 days up to ${day}.`,
     alone: "The service's list is out of reach. These sales are kept on this device.",
+    aloneNone: "The service's list is out of reach, and this device keeps no such sale.",
     none: "Nothing was sold on this day.",
     notFound: "No sale matches.",
     more: "Show more",
