@@ -96,6 +96,12 @@ def test_a_file_says_what_it_would_change_before_it_changes(visit_of_a_shop: Vis
     expect(dialog).to_contain_text("Line 2, Price This is no price")
     fits_everybody(shop)
     dialog.get_by_role("button", name="Cancel").click()
+    choose("Name,Price,Group,VAT\nTea,25,Drinks,15\n")
+    expect(dialog).to_contain_text("Line 1, Code, Title Missing in the first line.")
+    expect(dialog).to_contain_text("The columns are Code, Title, Price, Unit, TaxCode, Group, Barcode, Active.")
+    with shop.page.expect_download():
+        dialog.get_by_role("button", name="Export").click()
+    dialog.get_by_role("button", name="Cancel").click()
     for answer in ("Cancel", "Import"):
         choose(FILE)
         expect(dialog).not_to_contain_text("Taken away")  # the first choice changes what the file has

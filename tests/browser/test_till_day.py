@@ -191,8 +191,13 @@ def test_the_day_has_takings_by_tender_and_the_drawer(till: Till) -> None:
         expect(amounts.nth(place)).to_have_attribute("data-amount", amount)  # the takings may come after the drawer
     till.page.set_viewport_size({"width": 360, "height": 800})
     assert till.page.evaluate("document.documentElement.scrollWidth") <= 360
-    till.page.get_by_label("Counted").fill("566")
+    till.page.get_by_text("Count notes and coins").click()
+    till.page.get_by_label("R\u00a00.10").fill("5660")
+    expect(till.page.get_by_text("Counted: R\u00a0566.00")).to_be_in_viewport()
     till.button("Count and close").click()
+    expect(till.page.get_by_role("dialog")).to_contain_text("Expected R\u00a0566.50, difference -R\u00a00.50.")
+    till.button("Close the drawer").click()
+    expect(till.page.get_by_text("Difference: -R\u00a00.50.")).to_be_in_viewport()
     expect(report.locator("dl.sums").last.locator("[data-amount]").last).to_have_attribute("data-amount", "-0.50")
     expect(till.button("Open the drawer")).to_be_visible()
 

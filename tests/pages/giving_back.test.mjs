@@ -338,6 +338,7 @@ test("A till returns a line in four taps, and another one after it", async () =>
   tab.shop.answers["payment/ID"] = { Transactions: [left] };
   await tab.press("Return R 38.00");
   assert.ok(tab.text.includes("R 38.00 was given back. Take the cash out of your own drawer"));
+  assert.equal(tab.all("[data-sale-id] .badge")[0].label, "Returned in part");
   tab.shop.answers["payment/receipt/ID"] = receipt({ ...COFFEE, RemainingQuantity: 1, RemainingAmount: "38.00" }, CAKE)[
     "payment/receipt/ID"
   ];
@@ -345,6 +346,31 @@ test("A till returns a line in four taps, and another one after it", async () =>
 
   assert.equal(returns(tab).length, 2);
   assert.notEqual(returns(tab)[0].key, returns(tab)[1].key);
+});
+
+test("A return that is open when the connection goes stays with what was typed, and is sent when it is back", async () => {
+  const tab = await aTill({ hash: "#/sales", answers: { "payment/listHistoryEx": listed(PAYMENT) } });
+  const connect = async (isOnline) => {
+    tab.isOffline = !isOnline;
+    if (!isOnline) tab.fire(tab.document.root, "offline");
+    await tab.pass(8);
+  };
+  await tab.pass(0.3);
+  await tab.press("Return…");
+  await tab.fill({ amount: "2.3", reason: "Broken" });
+  await connect(false);
+  assert.ok(tab.text.includes("No connection: nothing was returned yet."));
+  await give(tab, DONE);
+  assert.equal(returns(tab).length, 0);
+  await connect(true);
+  await give(tab, DONE);
+  assert.deepEqual([returns(tab).length, tranOf(tab).Amount, tranOf(tab).Description], [1, "2.30", "Broken"]);
+  assert.ok(tab.text.includes("R 2.30 was given back."));
+
+  await connect(false);
+  assert.ok(
+    tab.text.includes("out of reach, and this device keeps no such sale.") && !tab.text.includes("Nothing was sold"),
+  );
 });
 
 const BASKET = {

@@ -454,8 +454,8 @@ const CASES = {
   "the day of a cashier and the day before": { open: till("#/day"), steps: [day(22), day(21)] },
   "a count of the drawer, and another day": {
     open: till("#/day"),
-    way: [{ Counted: "5" }],
-    steps: ["Count and close", day(22)],
+    way: [{ Counted: "5" }, "Count and close"],
+    steps: ["Close the drawer", day(22)],
   },
   "the day while a sale is sent": {
     open: till("#/day", {

@@ -190,6 +190,26 @@ test("Without the feature Returns neither page offers a return", async () => {
   assert.deepEqual(inView(shop, shop.all("main")[0]), ["Show the receipt", "Send receipt"]);
 });
 
+test("A kind of payment that the shop switches on is offered within a minute, though AuthAccount was asked before it", async () => {
+  const features = { AcceptCash: true, Offline: true };
+  const account = { agent: 3, features, options: [10], askedAt: START, currency: "ZAR", digits: 2, country: "ZA" };
+  const tab = await aTill({ features, facts: { account } });
+  const offers = () => ["Cash", "On account"].filter((name) => tab.offered().some((one) => one.startsWith(name)));
+  const asked = () => tab.sent.filter(({ path }) => path === "payment/AuthAccount").length;
+  await tab.pass(1);
+  await tab.press("Tea R 25.00");
+  assert.deepEqual(offers(), ["Cash"]);
+  tab.shop.features = { ...features, AcceptCredit: true };
+  await tab.pass(61);
+  assert.deepEqual([offers(), asked()], [["Cash", "On account"], 0]);
+  tab.open();
+  await tab.pass(1);
+  assert.deepEqual([offers(), asked()], [["Cash", "On account"], 0]);
+  tab.shop.answers["payment/AuthAccount"] = { PaymentOptions: [{ Id: 9 }] };
+  await tab.pass(660);
+  assert.deepEqual([offers(), asked()], [["On account"], 1]);
+});
+
 test("Without the feature Discounts the till offers none", async () => {
   for (const isOn of [true, false]) {
     const tab = await aTill({ features: { AcceptCash: true, Discounts: isOn } });

@@ -118,6 +118,7 @@ test("A price is read as it is meant, or refused", () => {
 for (const [text, expected] of [
   ["", "1 empty"],
   ["Title,Price\nTea,1\n", "1 Code noColumn"],
+  ["Name,Price,Group,VAT\nTea,1,Drinks,15\n", "1 Code, Title noColumn"],
   ["Code,Code\n", "1 Code twice"],
   ["Code,Price\nnew,1\n", "2 Title needed"],
   ["Code,Title\n,Tea\n", "2 Code needed"],

@@ -200,8 +200,8 @@ const SENT = {
     3,
     true,
     () => aTill({ hash: "#/day" }),
-    [{ Counted: "5" }],
-    (tab) => tab.press("Count and close"),
+    [{ Counted: "5" }, "Count and close"],
+    "Close the drawer",
   ],
   "a receipt at the till": [
     "payment/receipt/ID",
@@ -254,16 +254,18 @@ const RETRY = { status: 503, ErrorCode: 903, ErrorMessage: "Out of reach.", retr
 const distinct = (all, of) => new Set(all.map(of)).size;
 
 for (const [name, row] of Object.entries(SENT)) {
-  const [kind, sends, hasKey, , steps] = row;
+  const [kind, sends, hasKey, , steps, last] = row;
   test(`This is repeated ${sends > 1 ? "as it was" : "by nobody but the person"}: ${name}`, async () => {
     const page = await before(row);
     const { tab } = page;
+    const again = async () => last === "Close the drawer" && !tab.offered().includes(last) && page.come();
     for (const [fault, count] of [
       [RETRY, sends],
       [{ ...RETRY, retryAfter: 6 }, 1],
       [{ ...RETRY, retryAfter: undefined }, 1],
       [null, 1],
     ]) {
+      await again();
       page.answer(fault);
       page.press();
       page.press(); // a second click in the same moment
@@ -277,6 +279,7 @@ for (const [name, row] of Object.entries(SENT)) {
     }
     if (!hasKey) return;
     const [{ key }] = page.sent;
+    await again();
     page.answer(undefined);
     if (!name.includes("return")) page.press();
     else await tab.press(tab.offered().find((one) => one.startsWith("Return R")));

@@ -1273,6 +1273,12 @@ test("The till opens a drawer, moves cash in and out, and counts it; a text that
   await tab.pass(1);
   const saved = () => sentOf(tab, "report/drawer").filter((one) => one.Action);
   const press = (label) => tab.click(tab.all("form.card button").find((one) => one.label === label));
+  const told = {
+    open: "The drawer is open with R 1,000.00.",
+    in: "R 2.00 was put in.",
+    out: "R 3.00 was taken out.",
+    close: "The drawer is closed. Counted R 1,234.50. Difference: -R 1.00.",
+  };
   for (const [typed, button, expected] of [
     [{ Float: "x" }, "Open the drawer", undefined],
     [{ Float: "" }, "Open the drawer", undefined],
@@ -1288,8 +1294,17 @@ test("The till opens a drawer, moves cash in and out, and counts it; a text that
     const before = saved().length;
     await tab.fill(typed);
     press(button);
+    await tab.settle();
+    if (expected?.Action === "close") {
+      const words = "Counted R 1,234.50. Close the drawer? Expected R 100.00, difference R 1,134.50.";
+      assert.ok(tab.text.includes(words));
+      await tab.press("Close the drawer");
+    }
     await tab.pass(1);
     assert.deepEqual(saved()[before], expected, JSON.stringify(typed));
+    if (!expected) continue;
+    const { activeElement: said } = tab.document;
+    assert.equal(said.label, told[expected.Action]);
   }
   assert.deepEqual(drawerForms(tab), ["Open the drawer", "Add a note"]);
   assert.equal(new Set(tab.sent.filter((one) => one.body?.Action).map((one) => one.key)).size, 4);
@@ -1300,16 +1315,16 @@ test("An act on the drawer whose answer was lost is sent again with its key", as
   await tab.pass(1);
   tab.shop.answers["report/drawer"] = { status: 503, ErrorCode: 903, ErrorMessage: "Out of reach.", retryAfter: 5 };
   const acts = () => tab.sent.filter((one) => one.body?.Action);
-  const close = () => tab.click(tab.button("Count and close"));
+  const close = () => tab.press("Count and close", "Close the drawer");
   await tab.fill({ Counted: "5" });
   for (let tries = 0; tries < 2; tries += 1) {
-    close();
+    await close();
     await tab.pass(60);
   }
   assert.ok(acts().length >= 2);
   assert.equal(new Set(acts().map((one) => one.key)).size, 1);
   await tab.fill({ Counted: "6" });
-  close();
+  await close();
   await tab.pass(60);
   assert.equal(new Set(acts().map((one) => one.key)).size, 2);
 });
@@ -1325,7 +1340,8 @@ test("The shop's page opens, counts and notes the drawer of a till, with a help 
     assert.deepEqual(sentOf(tab, "report/drawer"), [AgentID ? { AgentID } : {}]);
     await tab.fill({ "piece-20000": "2", "piece-5000": "3", "piece-10": "7", "piece-20": "x" });
     assert.equal(tab.document.getElementById("drawer-close-Counted").value, "550.70");
-    await tab.press("Count and close");
+    assert.ok(tab.all("details .total")[0].label.endsWith("R 550.70"));
+    await tab.press("Count and close", "Close the drawer");
     tab.shop.answers["report/drawer"] = { Drawer: CLOSED };
     await tab.fill({ "drawer-note-Note": "Found it" });
     await tab.press("Add a note");
@@ -1371,6 +1387,12 @@ test("Who counts blind sees no sum of cash while the drawer is open", async () =
       answers: { "report/drawer": { Drawer }, "report/takings": { Takings: rows, Taxes: [], ReceiptNumbers: [] } },
     });
     await tab.pass(1);
+    if (!Drawer.ClosedAt) {
+      await tab.fill({ Counted: "5" });
+      await tab.press("Count and close");
+      assert.equal(tab.all("dialog p")[0].label.includes("difference"), isShown);
+      await tab.press("Cancel");
+    }
     assert.equal(/77|82|Expected/.test(tab.text), isShown, JSON.stringify(me));
     assert.equal(tab.text.includes("Cash is shown after the count."), !isShown);
     assert.ok(!tab.text.includes("Nothing was taken"));

@@ -197,7 +197,7 @@ function Goods({ goods, chosen, choose, currency, problem }) {
     <button type="button" class="quiet" onClick=${() => choose(goods.map(({ left }) => left))}>${names.all}</button>`;
 }
 
-function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, onStale }) {
+function Form({ payment, goods, country, isOffline, isStale, sending, onClose, onAnswered, onStale }) {
   const names = texts.return;
   const { CurrencyID: currency, Format } = payment;
   const [attempt, setAttempt] = useState(unfinished(payment.ID));
@@ -223,9 +223,10 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
   const wrongGoods = (isWrong && names.noQuantity) || (isNone && names.noGoods);
   const wrong = attempt ? undefined : wrongGoods || problemWith(asked, payment, typed);
   const amount = attempt?.amount ?? (wrong ? "0" : inCash(asked, payment, country));
+  const mustWait = isOffline && !attempt;
   const submit = async (event) => {
     event.preventDefault();
-    if (sending.current) return;
+    if (sending.current || mustWait) return;
     setProblem(wrong && { words: wrong });
     setError(null);
     if (wrong) return;
@@ -269,7 +270,8 @@ function Form({ payment, goods, country, isStale, sending, onClose, onAnswered, 
       <${Field} id="reason" name="reason" label=${names.reason} hint=${names.reasonHint} autocomplete="off"
         maxlength=${MAX_REASON} defaultValue=${attempt?.body.BasicReverseTran.Description ?? ""} readonly=${Boolean(attempt)} />
       <div class="actions">
-        <${ActButton} class="main" isBusy=${isBusy}>${names.button(wrong ? "" : write(amount))}<//>
+        ${mustWait && html`<p class="note warn" role="status">${names.offline}</p>`}
+        <${ActButton} class="main" isBusy=${isBusy} aria-disabled=${mustWait ? "true" : undefined}>${names.button(wrong ? "" : write(amount))}<//>
         <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>`;
@@ -312,8 +314,9 @@ function ReturnDialog({ id, onClose, onStale, ...rest }) {
 }
 
 // The button that gives a payment back, its dialog, and a sentence with the outcome. `onChanged` runs when the payment
-// has another state. `row` is the element that names it, `country` has the coins; without one no euro is rounded.
-export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
+// has another state. `row` is the element that names it, `country` has the coins; without one no euro is rounded. `onOpen` gets
+// whether the dialog is open, and at its end whether there was an answer.
+export function GiveBack({ id, row, currency, country, isOffline, mayReturn, onChanged, onOpen = () => {} }) {
   const [isOpen, setOpen] = useState(false);
   const [said, say] = useState(null);
   const sentence = useRef(null);
@@ -324,9 +327,14 @@ export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
   const open = () => {
     say(null);
     setOpen(true);
+    onOpen(true);
+  };
+  const close = (isAnswered) => {
+    setOpen(false);
+    onOpen(false, isAnswered);
   };
   const answered = (answer) => {
-    setOpen(false);
+    close(true);
     say(outcomeOf(answer));
     onChanged();
   };
@@ -337,5 +345,5 @@ export function GiveBack({ id, row, currency, country, mayReturn, onChanged }) {
       <button type="button" aria-describedby=${row} onClick=${open}>${texts.return.ask}</button></div>`
     }
     ${mayReturn && !attempt && html`<button type="button" aria-describedby=${row} onClick=${open}>${texts.return.open}</button>`}
-    ${isOpen && html`<${ReturnDialog} id=${id} country=${country} onClose=${() => setOpen(false)} onAnswered=${answered} onStale=${onChanged} />`}`;
+    ${isOpen && html`<${ReturnDialog} id=${id} country=${country} isOffline=${isOffline} onClose=${() => close(false)} onAnswered=${answered} onStale=${onChanged} />`}`;
 }

@@ -464,13 +464,15 @@ export const af = {
     no: "nee",
     fileTitle: "Die lêer kan nie gebruik word nie",
     fileWords: "Niks is verander nie. Maak die lêer reg en kies dit weer.",
+    fileColumns: (columns) =>
+      `Die kolomme is ${columns}. Code is nodig, en Title vir nuwe items. “Voer uit” skryf 'n lêer wat werk: vul dit in, en kies dit hier.`,
     more: (count) => `En nog ${count}.`,
     place: (line, column) => (column ? `Reël ${line}, ${column}` : `Reël ${line}`),
     file: {
       large: "Die lêer is groter as 256 KB.",
       letters: "Die lêer is nie UTF-8 nie. Stoor dit as “CSV UTF-8”.",
       empty: "Die lêer is leeg.",
-      noColumn: "Die eerste reël moet hierdie kolom noem.",
+      noColumn: "Ontbreek in die eerste reël.",
       cells: "Hierdie reël het meer kolomme as die eerste een.",
       quote: "'n Aanhalingsteken is sonder sy maat.",
       many: "'n Lys het hoogstens 500 items.",

@@ -46,7 +46,7 @@ function DrawerOf({ agent, nameOf }) {
   const shown = (found) => {
     const drawer = found.DrawerID ? found : null;
     return html`${drawer ? html`<article class="card report"><h2 class="unseen">${texts.drawer.one}</h2><${Drawer} drawer=${drawer} title=${tillOf(drawer)} lastLine="sum" nameOf=${nameOf} /></article>` : html`<p class="empty">${texts.drawer.none}</p>`}
-      <${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} agent=${other} currency=${me.CurrencyID} digits=${me.CurrencyDigits} onActed=${() => state.reload({ isQuiet: true })} />`;
+      <${DrawerForms} drawer=${drawer} agent=${other} currency=${me.CurrencyID} digits=${me.CurrencyDigits} onActed=${() => state.reload({ isQuiet: true })} />`;
   };
   return html`<${Loaded} state=${state}>${shown}<//>`;
 }

@@ -450,13 +450,15 @@ export const en = {
     no: "no",
     fileTitle: "The file cannot be used",
     fileWords: "Nothing was changed. Mend the file and choose it again.",
+    fileColumns: (columns) =>
+      `The columns are ${columns}. Code is needed, and Title for new items. “Export” writes a file that works: fill it in, and choose it here.`,
     more: (count) => `And ${count} more.`,
     place: (line, column) => (column ? `Line ${line}, ${column}` : `Line ${line}`),
     file: {
       large: "The file is larger than 256 KB.",
       letters: "The file is not UTF-8. Save it as “CSV UTF-8”.",
       empty: "The file is empty.",
-      noColumn: "The first line must name this column.",
+      noColumn: "Missing in the first line.",
       cells: "This line has more columns than the first one.",
       quote: "A quotation mark is without its partner.",
       many: "A list has at most 500 items.",

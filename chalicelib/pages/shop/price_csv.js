@@ -64,7 +64,8 @@ const headOf = ({ cells }) =>
 function headProblem(head, { line }) {
   const twice = head.find((field, number) => field && head.indexOf(field) !== number);
   if (twice) return { line, column: twice, code: "twice" };
-  return !head.includes("Code") && { line, column: "Code", code: "noColumn" };
+  const missing = ["Code", "Title"].filter((field) => !head.includes(field));
+  return missing[0] === "Code" && { line, column: missing.join(", "), code: "noColumn" }; // items that are known have a title
 }
 
 // A price without the sign of a currency and blanks between thousands. Of two marks the last one has the decimals; a single

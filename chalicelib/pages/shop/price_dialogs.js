@@ -1,7 +1,7 @@
 // The dialogs of the price list: the changes of a file, its problems, and the changes of somebody else.
 import { Dialog } from "../kit/dialogs.js";
 import { formatCount } from "../kit/money.js";
-import { countOf, difference, TAX_FIELDS } from "./price_changes.js";
+import { FIELDS, TAX_FIELDS, countOf, difference } from "./price_changes.js";
 import { withItems } from "./price_csv.js";
 import { nameOf, priceOf, rateOf } from "./price_entries.js";
 import { texts } from "./texts.js";
@@ -53,7 +53,7 @@ export function Preview({ before, file: { items: read, others }, isUnsaved, onIm
   <//>`;
 }
 
-export function WrongFile({ problems, onClose }) {
+export function WrongFile({ problems, onExport, onClose }) {
   const names = texts.prices;
   return html`<${Dialog} title=${names.fileTitle} onClose=${onClose}>
     <p>${names.fileWords}</p>
@@ -62,7 +62,11 @@ export function WrongFile({ problems, onClose }) {
       ${line && html`<b>${names.place(line, column)}</b> `}${names.file[code]}</li>`,
     )}</ul>
     ${problems.length > MOST_PROBLEMS && html`<p>${names.more(formatCount(problems.length - MOST_PROBLEMS))}</p>`}
-    <div class="actions"><button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+    ${problems[0].code === "noColumn" && html`<p class="note">${names.fileColumns(FIELDS.join(", "))}</p>`}
+    <div class="actions">
+      ${problems[0].code === "noColumn" && html`<button type="button" class="main" onClick=${onExport}>${names.export}</button>`}
+      <button type="button" onClick=${onClose}>${texts.cancel}</button>
+    </div>
   <//>`;
 }
 

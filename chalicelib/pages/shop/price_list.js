@@ -270,7 +270,7 @@ function Listed({ stored }) {
         own.setRemoved(null);
       }} />`
     }
-    ${file?.problems.length > 0 && html`<${WrongFile} problems=${file.problems} onClose=${() => setFile(null)} />`}
+    ${file?.problems.length > 0 && html`<${WrongFile} problems=${file.problems} onExport=${() => download(draft.Items)} onClose=${() => setFile(null)} />`}
     ${
       file?.problems.length === 0 &&
       html`<${Preview} before=${entries(draft.Items)} file=${file} isUnsaved=${count > 0}

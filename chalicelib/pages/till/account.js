@@ -23,13 +23,14 @@ export async function readAccount(call, agent, state) {
   else if (state().country === undefined) return null;
   const prices = await readPrices(ask, me.ClientID, state().prices);
   const known = state();
+  const isChanged = Object.entries(me.Features).some(([name, isOn]) => isOn !== known.features?.[name]);
   const account = {
     agent,
     features: {
       ...me.Features,
       AllowLinkedCards: pos ? pos.MobileSettings.AllowLinkedCardsEffective : known.features?.AllowLinkedCards,
     },
-    options: known.options,
+    options: isChanged ? undefined : known.options, // the answer is of other features: these decide until the next one
     askedAt: known.askedAt,
     currency: me.CurrencyID,
     digits: me.CurrencyDigits,

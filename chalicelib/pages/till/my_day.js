@@ -86,7 +86,7 @@ export function MyDay({ state, query }) {
         <${Waiting} revision=${state.revision} />
         <p class="dim">${texts.myDay.made(formatMoment(inZone(me.GMT, at)))}</p>
       </article>
-      ${day === today && html`<${DrawerForms} key=${drawer?.DrawerID} drawer=${drawer} currency=${me.CurrencyID} digits=${currencyOf(state).digits} country=${state.country} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
+      ${day === today && html`<${DrawerForms} drawer=${drawer} currency=${me.CurrencyID} digits=${currencyOf(state).digits} country=${state.country} onActed=${() => loaded.reload({ isQuiet: true })} />`}`}<//>`
     }
   </section>`;
 }

@@ -63,7 +63,7 @@ const ofDevice = (sale) => ({
   number: numberWords(sale),
   description: sale.draft.description,
   sale,
-  words: sale.isReturned && texts.list.returned,
+  words: (sale.isReturned && texts.list.returned) || (sale.isPartReturned && texts.list.partReturned),
   reason: sale.reason && reasonOf(sale.reason, sale.draft),
 });
 
@@ -83,7 +83,7 @@ function ofService(payment) {
     isReturn,
     words: isReturn
       ? state === State.PAID && texts.list.givenBack
-      : !isZero(payment.AmountRvs) && isZero(payment.AmountEff) && texts.list.returned,
+      : !isZero(payment.AmountRvs) && (isZero(payment.AmountEff) ? texts.list.returned : texts.list.partReturned),
     reason: state === State.DECLINED && payment.Result?.Message,
   };
 }
@@ -117,13 +117,13 @@ function Returns({ payment }) {
     ${data?.length !== count && html`<li>${texts.return.done(format(amount, payment.CurrencyID))}</li>`}</ul>`;
 }
 
-function Row({ row, country, givesBack, hasEnded, onChanged }) {
+function Row({ row, country, isOnline, givesBack, hasEnded, onChanged, onReturning }) {
   const { id, state, sale, payment, isReturn } = row;
   const name = `sale-${id}`;
   const returned = async () => {
     const [changed] = (await ask("GET", `payment/${id}`))?.Transactions ?? [];
     if (!changed) return;
-    if (isZero(changed.AmountEff)) change(id, { isReturned: true });
+    change(id, isZero(changed.AmountEff) ? { isReturned: true } : { isPartReturned: !isZero(changed.AmountRvs) });
     onChanged(changed);
   };
   return html`<li ...${isReturn ? { "data-return-id": id } : { "data-sale-id": id }} data-state=${state}>
@@ -141,7 +141,7 @@ function Row({ row, country, givesBack, hasEnded, onChanged }) {
         html`<button type="button" aria-describedby=${name} onClick=${() => queue.sendAgain(id)}>${texts.list.sendAgain}</button>
         <button type="button" aria-describedby=${name} onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`
       }
-      <${GiveBack} id=${id} row=${name} currency=${row.currency} country=${country} mayReturn=${mayReturn(row) && givesBack} onChanged=${returned} />
+      <${GiveBack} id=${id} row=${name} currency=${row.currency} country=${country} isOffline=${!isOnline} mayReturn=${mayReturn(row) && givesBack} onChanged=${returned} onOpen=${onReturning} />
       ${(sale || state === State.PAID) && html`<${ReceiptOf} row=${name} id=${id} sale=${sale} />`}
     </div>
     ${payment?.CountRvs > 0 && !isReturn && html`<${Returns} payment=${payment} />`}
@@ -249,6 +249,22 @@ function Search({ query, onTyping }) {
   </form>`;
 }
 
+// The rows, as they were while a return is open, and after it until the service's list is read: its dialog and its outcome are
+// in one of them.
+function useStill(rows, isRead) {
+  const [held, hold] = useState(null);
+  const isOpen = useRef(false);
+  const onReturning = (isBegun, isAnswered) => {
+    isOpen.current = isBegun;
+    if (isBegun) hold(rows);
+    else if (!isAnswered) hold(null);
+  };
+  useLayoutEffect(() => {
+    if (held && !isOpen.current && isRead) hold(null);
+  });
+  return { shown: held ?? rows, onReturning };
+}
+
 export function Sales({ state, query }) {
   const [limit, setLimit] = useState(PAGE);
   const [isTyping, setTyping] = useState(false); // another search: the rows of the one before are gone
@@ -272,6 +288,7 @@ export function Sales({ state, query }) {
         ...others.filter((one) => !ids.has(one.id) && !(one.isReturn && known.has(one.payment.ReverseID))),
       ];
   const isLoading = isTyping || (isAlone ? !kept : listed.isLoading);
+  const { shown, onReturning } = useStill(rows, !isAlone && !isLoading);
   const next = isAlone ? hasMore && more : listed.hasMore && (() => listed.load(listed.page + 1));
   const showMore = () => {
     setLimit(limit + PAGE);
@@ -281,12 +298,12 @@ export function Sales({ state, query }) {
     <div class="asked"><${DayField} view="sales" query=${query} day=${wanted.day} today=${today} /><${Search} query=${query} onTyping=${setTyping} /></div>
     ${
       isAlone &&
-      html`<div class="note warn" role="status"><p>${texts.list.alone}</p>
+      html`<div class="note warn" role="status"><p>${shown.length || isLoading ? texts.list.alone : texts.list.aloneNone}</p>
       ${state.isOnline && html`<button type="button" onClick=${() => listed.load(1)}>${texts.retry}</button>`}</div>`
     }
     ${wanted.search && !isAlone && html`<p class="dim">${texts.list.searched(formatDay(wanted.day))}</p>`}
-    <ul aria-busy=${isLoading}>${rows.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} country=${state.country} hasEnded=${isEnded(state)} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} />`)}</ul>
-    ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !rows.length && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
+    <ul aria-busy=${isLoading}>${shown.slice(0, limit).map((row) => html`<${Row} key=${row.id} row=${row} country=${state.country} hasEnded=${isEnded(state)} isOnline=${state.isOnline} givesBack=${state.isOnline && state.features?.Returns !== false} onChanged=${listed.replace} onReturning=${onReturning} />`)}</ul>
+    ${isLoading ? html`<p class="loading" role="status">${texts.loading}</p>` : !shown.length && !isAlone && html`<p class="empty" role="status">${wanted.search ? texts.list.notFound : texts.list.none}</p>`}
     ${(next || rows.length > limit) && html`<button type="button" onClick=${showMore}>${texts.list.more}</button>`}
   </section>`;
 }
