@@ -27,7 +27,7 @@ from infra.reference import ROOT
 from tests.support.book_programs import HLEDGER, each_program, needs_beancount, needs_hledger, run, sums
 
 DAY = date(2026, 3, 14)
-TENDERS = ("CASH", "PREPAID", "CREDIT", "OUTERCARD", "SANDBOX", "ISO8583")
+TENDERS = ("CASH", "PREPAID", "CREDIT", "OUTERCARD", "SANDBOX", "ISO8583", "STRIPE")
 CURRENCIES = (("ZAR", 2), ("JPY", 0), ("BHD", 3))
 CODES = {
     "cash": "800",

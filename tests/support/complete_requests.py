@@ -299,6 +299,7 @@ def manage(run: Run) -> None:
     """Use the endpoints of merchants, agents and terminals."""
     shop, stage = run.shop, run.shop.stage
     run.look("/api/v1/merchant/create", shop.post("/api/v1/merchant/create", builders.merchant_body(), http.SYSTEM))
+    run.look("/api/v1/health", http.get(stage, "/api/v1/health", None))
     run.look("/api/v1/merchant/list", http.post(stage, "/api/v1/merchant/list", {}, http.SYSTEM))
     run.look(f"{MERCHANT}/update", shop.post(f"{shop.path}/update", builders.merchant_update()))
     run.look(
