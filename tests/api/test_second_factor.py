@@ -22,6 +22,7 @@ from tests.support.stored import stored_record
 
 TOTP_PATH, SIGN_IN, ME = "/api/v1/user/totp", "/api/v1/user/login/session", "/api/v1/user/me"
 SIGN_OUT = "/api/v1/user/logout/session"
+REVERSALS = "/api/v1/payment/reverse", "/api/v1/payment/reversecnp"
 OK, NEEDED, LOCKED, INVALID = (200, 0), (401, 109), (401, 104), (400, 202)
 STEP = timedelta(seconds=STEP_SECONDS)
 
@@ -276,6 +277,9 @@ def test_a_stage_may_require_it_of_system_users(person: Make) -> None:
     with environment(SYSTEM_USERS_NEED_TOTP="true"):
         assert [tina.me(one).error for one in (tina.account.basic_with_key, tina.account.basic)] == [NEEDED] * 2
         assert (tina.post(merchants, {}).error, tina.me().error) == (NEEDED, OK)
+        bodies = [{}, {"BasicReverseTran": {}}, {"BasicReverseTran": {"TransactionID": "x", "ReverseMode": 4}}]
+        refused = [tina.post(path, body).error for path in REVERSALS for body in bodies]
+        assert refused == [NEEDED] * 6, "the caller is judged before its request"
         assert tina.sign_in().error == OK
         assert admit(Caller(tina.account.agent.id, NO_CLIENT, 1)), "the operator's commands need none"
         tina.switch_on()
