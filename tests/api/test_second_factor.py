@@ -213,13 +213,19 @@ def test_it_is_switched_off_by_a_code(person: Make, code: str) -> None:
 def test_a_request_that_can_have_no_effect_is_refused(person: Make) -> None:
     ann = person()
 
-    assert [
-        ann.totp(body).findings for body in ({"Code": "123456"}, {"Off": True, "Code": "123456"}, {"Code": ""})
-    ] == [
-        [("Code", 12)],
-        [("Off", 12)],
-        [("Code", 5)],
+    refused: list[tuple[dict[str, Any], str, int]] = [
+        ({"Code": "123456"}, "Code", 12),
+        ({"Off": True, "Code": "123456"}, "Off", 12),
+        ({"Code": ""}, "Code", 5),
+        ({"Off": False}, "Off", 5),
+        *(({name: True}, name, 13) for name in ("Of", "of", "Offf", "Cod", "Cide", "off")),
     ]
+    replies = [ann.totp(body) for body, _, _ in refused]
+    assert [(one.error, one.findings) for one in replies] == [(INVALID, [(name, code)]) for _, name, code in refused]
+    assert ann.account.login.totp_begun is None
+    sue = a_colleague(ann).agent
+    update = ann.post(f"/api/v1/merchant/{sue.client_id}/pos/{sue.id}/update", {"TotpOf": True})
+    assert (update.error, update.findings) == (INVALID, [("TotpOf", 13)])
     ann.switch_on()
     assert ann.totp({"Code": ann.code()}).error == NEEDED, "none was begun"
 
