@@ -44,7 +44,8 @@ def status_command(_: argparse.Namespace) -> None:
     print(f"stage          {settings().stage}, {outside.now():%Y-%m-%d %H:%M} UTC")
     for part in parts:
         try:
-            terminal.show(*part())
+            for line in part():
+                terminal.show(line)
         except ClientError as refusal:
             print(f"{part.__name__.strip('_'):<15}AWS refuses: {refusal.response['Error']['Code']}")
 
