@@ -158,7 +158,7 @@ PRINTED += ["audit merchant#{}", "takings --month 2019-02"]
 
 
 def test_a_text_of_a_merchant_writes_no_line_and_sends_the_screen_no_command(shop: Shop, command: Run) -> None:
-    def change(**fields: str) -> None:
+    def change(**fields: Any) -> None:
         before = stored_record(merchants.key(shop.id))
         merchants.change(before, replace(before, **fields), Act("update", shop.owner_id, outside.now()))
 
