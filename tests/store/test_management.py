@@ -127,9 +127,8 @@ class TestOnBothEngines:
 
         login = read(agents.login_key(before.email))
         assert read(agents.key(before.id)) == replace(after, version=2)
-        assert login == a_login(
-            before, version=2, credential_version=2, state=0, terminal_id=5, password_hash=HASH, key_digest="digest"
-        )
+        versions = {"version": 2, "agent_version": 1, "credential_version": 2}
+        assert login == a_login(before, **versions, state=0, terminal_id=5, password_hash=HASH, key_digest="digest")
         entry = audit.of(f"agent#{before.id}")[-1]
         assert (entry.kind, entry.by, entry.fields) == ("update", 3, ("password", "state", "terminal_id"))
 
@@ -140,14 +139,14 @@ class TestOnBothEngines:
             agent_changes.change(before, replace(before, state=0), LoginChange(password_hash=HASH), UPDATE)
 
         assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
-        assert read(agents.login_key(before.email)) == a_login(before, version=2)
+        assert read(agents.login_key(before.email)) == a_login(before, version=2, agent_version=1)
 
     def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
         agent_changes.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
         agent_changes.change(before, before, LoginChange(unlock=True), UPDATE)
 
-        assert read(agents.login_key(before.email)) == a_login(before, version=2)
+        assert read(agents.login_key(before.email)) == a_login(before, version=2, agent_version=1)
 
     def test_an_e_mail_moves_with_everything_in_its_login(self) -> None:
         before = an_agent()
@@ -158,7 +157,7 @@ class TestOnBothEngines:
         agent_changes.change(before, after, LoginChange(moved=login), UPDATE)
 
         assert read(agents.login_key(before.email)) is None
-        assert read(agents.login_key(after.email)) == replace(login, email=after.email.lower())
+        assert read(agents.login_key(after.email)) == replace(login, email=after.email.lower(), agent_version=1)
 
     def test_an_e_mail_that_is_taken_moves_nothing(self) -> None:
         before, other = stored(), stored()
