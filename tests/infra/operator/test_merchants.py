@@ -14,7 +14,7 @@ from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.services.authentication import LOGIN
-from chalicelib.store import audit, merchants
+from chalicelib.store import audit, merchant_changes, merchants
 from chalicelib.store.audit import Act
 from infra.operator import commands as operator
 from infra.operator import status
@@ -160,7 +160,7 @@ PRINTED += ["audit merchant#{}", "takings --month 2019-02"]
 def test_a_text_of_a_merchant_writes_no_line_and_sends_the_screen_no_command(shop: Shop, command: Run) -> None:
     def change(**fields: Any) -> None:
         before = stored_record(merchants.key(shop.id))
-        merchants.change(before, replace(before, **fields), Act("update", shop.owner_id, outside.now()))
+        merchant_changes.change(before, replace(before, **fields), Act("update", shop.owner_id, outside.now()))
 
     change(address_de_facto=FORGED, name="Shop \u202eevil")
     shown = "".join(command(line.format(shop.id)) for line in PRINTED)
