@@ -89,6 +89,7 @@ class Login:
     agent_id: int
     client_id: int
     version: int = 1
+    agent_version: int = 0  # the version that the agent's latest change replaced
     credential_version: int = 1
     state: int = ACTIVE
     terminal_id: int | None = None

@@ -47,6 +47,8 @@ class Outbox:
     transaction_id: str | None = None
     language: str | None = None  # of a receipt sent later; None: its transaction's
     is_copy: bool | None = None  # True: of a receipt that was sent before, or of an old transaction
+    counter: str | None = None  # of a link for a password: the name of its address's daily counter
+    login_version: int | None = None  # of such a link: the login's `agent_version` when it was asked for
     attempts: int = 0
     retries: int = RETRIES
     due_at: datetime | None = None

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent
+from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Login
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.message_limits import Limit
+from chalicelib.domain.message_limits import PER_ADDRESS, Limit
 from chalicelib.domain.outbox import EMAIL, NOTICE, RESET, Outbox
 from chalicelib.domain.permissions import is_manager
 from chalicelib.domain.printed_text import one_line
@@ -17,15 +17,16 @@ MINUTES = GOOD_FOR // timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class ResetLink:
-    """A link, under the digest of its token. It is good for one e-mail and one credential version of the agent.
+    """A link, under the digest of its token. Each change of its agent since it was asked for ends it.
 
-    So each new password, block and e-mail ends it.
+    An e-mail or a right that was given back revives none.
     """
 
     name: str
     agent_id: int
     email: str
     credential_version: int
+    login_version: int
     until: datetime
     expires_at: int
 
@@ -35,10 +36,10 @@ def links_of_day(login: str) -> Limit:
     return Limit(f"resets#{login}", PER_LOGIN)
 
 
-def new_link(name: str, agent: Agent, now: datetime) -> ResetLink:
+def new_link(name: str, agent: Agent, login: Login, now: datetime) -> ResetLink:
     """Return a link of an agent that begins now."""
-    until = now + GOOD_FOR
-    return ResetLink(name, agent.id, agent.email, agent.credential_version, until, int(until.timestamp()) + 1)
+    until, versions = now + GOOD_FOR, (agent.credential_version, login.agent_version)
+    return ResetLink(name, agent.id, agent.email, *versions, until, int(until.timestamp()) + 1)
 
 
 def may_have_link(agent: Agent | None, merchant: Merchant | None) -> bool:
@@ -48,15 +49,22 @@ def may_have_link(agent: Agent | None, merchant: Merchant | None) -> bool:
     return agent.client_id == NO_CLIENT or bool(merchant and merchant.state == ACTIVE and not merchant.deleted)
 
 
-def is_good(link: ResetLink, agent: Agent, now: datetime) -> bool:
+def is_good(link: ResetLink, agent: Agent, login: Login, now: datetime) -> bool:
     """Return whether a link still sets the password of its agent."""
     known = (link.agent_id, link.email, link.credential_version)
-    return now < link.until and known == (agent.id, agent.email, agent.credential_version)
+    is_same = known == (agent.id, agent.email, agent.credential_version)
+    return now < link.until and is_same and link.login_version == login.agent_version
 
 
-def request(entry_id: str, email: str, now: datetime) -> Outbox:
-    """Return the e-mail that is owed to a login, known or not. It gets its link when it is sent."""
-    return Outbox(entry_id, RESET, NO_CLIENT, (email,), EMAIL, now)
+def request(entry_id: str, email: str, login: Login | None, limit: Limit, now: datetime) -> Outbox:
+    """Return the e-mail that is owed to a login, known or not. It gets its link, and counts, when it is sent."""
+    version = login.agent_version if login else None
+    return Outbox(entry_id, RESET, NO_CLIENT, (email,), EMAIL, now, counter=limit.name, login_version=version)
+
+
+def limit_of(entry: Outbox) -> Limit:
+    """Return the limit of the address of an owed e-mail. Who sends it may not know the key of the digests."""
+    return Limit(entry.counter or "", PER_ADDRESS)
 
 
 def with_link(entry: Outbox, agent: Agent, address: str) -> Outbox:

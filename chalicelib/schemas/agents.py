@@ -146,6 +146,7 @@ EndSessions = Annotated[bool | tuple[str, ...] | None, PlainValidator(_end_sessi
 class UpdateAgent(_Agent, RuledRequest):
     """The body of merchant/{merchantId}/pos/{posId}/update."""
 
+    DECIDING: ClassVar[frozenset[str]] = frozenset(("TotpOff",))
     JUDGED: ClassVar[tuple[str, ...]] = (*_Agent.JUDGED, "id", "totp_off")
     RULES: ClassVar[Sequence[Rule]] = (
         contradiction(

@@ -318,6 +318,7 @@ class Request(BaseModel):
     FINDINGS_NAME_VALUES: ClassVar[bool] = False  # a Property may be a value, such as an e-mail, that no log may hold
     MOST_FINDINGS: ClassVar[int] = MAX_VALIDATIONS
     REFUSED: ClassVar[Mapping[str, str]] = {}  # name without effect, in lower case: why it is refused
+    DECIDING: ClassVar[frozenset[str]] = frozenset()  # names of which no other spelling is ignored
     JUDGED: ClassVar[Sequence[str] | None] = None  # fields that a service gets in spite of faults; None: refuse at once
     faults: ClassVar[ServiceError | None] = None  # of the request of which this is the readable part
 

@@ -191,7 +191,8 @@ def _shown(name: str) -> str:
 def _compared(model: type[Request]) -> tuple[str, ...]:
     # A request without a required name is refused anyway.
     required = {one.alias or name for name, one in model.model_fields.items() if one.is_required()}
-    return tuple(sorted(name for name in fields_of(model).names & DECIDING | required if len(name) >= SHORTEST))
+    long = {name for name in fields_of(model).names & DECIDING | required if len(name) >= SHORTEST}
+    return tuple(sorted(long | model.DECIDING))
 
 
 def _near_name(written: str, model: type[Request], names: Mapping[str, Any]) -> str | None:

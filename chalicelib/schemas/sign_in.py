@@ -11,8 +11,8 @@ from chalicelib.domain.effective_settings import Account, effective
 from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Credential, credential
-from chalicelib.errors import ErrorCode
-from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View
+from chalicelib.errors import Check, ErrorCode
+from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View, checked
 from chalicelib.schemas.field_types import Code, GivenCode, Password
 from chalicelib.schemas.mobile_settings import FeaturesView
 from chalicelib.schemas.request_context import ZoneQuery
@@ -37,10 +37,11 @@ class SignIn(Request):
 class ChangeTotp(Request):
     """The body of user/totp: empty to begin a second factor, its first code, or `off` with a code."""
 
+    DECIDING: ClassVar[frozenset[str]] = frozenset(("Code", "Off"))  # without them another factor is begun
     JUDGED: ClassVar[tuple[str, ...]] = ()
 
     code: GivenCode = None
-    off: bool | None = None
+    off: Annotated[bool, checked(bool, Check.OUT_OF_RANGE, "true is expected.")] | None = None
 
 
 class TotpView(View):

@@ -36,7 +36,7 @@ def admit(
     count is too high, never too low.
     """
     shared, day = _shared(merchant_id, agent_id), limits.day_of(now)
-    own = {address: _of_address(address) for address in addresses}
+    own = {address: of_address(address) for address in addresses}
 
     def count(counted: Mapping[Limit, int]) -> tuple[str, ...]:
         admitted = limits.admitted(own, shared, counted)
@@ -99,7 +99,7 @@ def store_welcomed(store_with: Callable[..., None], welcome: Outbox | None, agen
 def _writes_of(message: Outbox, *shared: Limit) -> list[Write]:
     """Return the writes that store and count a message. Their transaction raises LimitReachedError beyond a limit."""
     day = limits.day_of(message.created_at)
-    own = {_of_address(address): 1 for address in message.to}
+    own = {of_address(address): 1 for address in message.to}
     numbers = own | dict.fromkeys(shared, len(own))
     return [outbox_store.put(message), *store.additions(numbers, day)]
 
@@ -112,7 +112,7 @@ def uncount_receipt(transaction: Transaction, now: datetime) -> list[Write]:
     addresses, day = transaction.receipt.to_send, limits.day_of(transaction.created_at)
     if addresses is None or limits.day_of(now) != day:
         return []
-    numbers = Counter(_of_address(address) for address in addresses.all)
+    numbers = Counter(of_address(address) for address in addresses.all)
     shared = _shared(transaction.client_id, transaction.agent.id)
     return store.subtractions(numbers | dict.fromkeys(shared, numbers.total()), day)
 
@@ -122,7 +122,8 @@ def log_withheld(kind: str, merchant_id: int, agent_id: int, messages: int = 1) 
     log("messages_withheld", kind=kind, merchant=merchant_id, agent=agent_id, messages=messages)
 
 
-def _of_address(address: str) -> Limit:
+def of_address(address: str) -> Limit:
+    """Return the limit of an e-mail or telephone number."""
     return limits.of_address(pseudonym(ADDRESS, limits.counted_address(address)))
 
 

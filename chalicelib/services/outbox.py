@@ -77,7 +77,7 @@ def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None
         return outbox.given_up(held, now), "the stage has no sender"
     message = _with_link(held, now) if held.kind == outbox.RESET else held if held.text else _with_text(held)
     if message is None:
-        return password_reset.dropped(held, now), "no manager has this e-mail"
+        return password_reset.dropped(held, now), "its login gets no link"
     if not message.text:
         return outbox.failed(held, now), "its text cannot be written"
     left, reason = [], None

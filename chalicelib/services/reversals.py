@@ -43,12 +43,15 @@ def reverse(
     body: ReversePayment, caller: Caller, now: datetime, *, endpoint: str, key: str | None
 ) -> tuple[Transaction, bool]:
     """Return the reversal, and whether it is a replay: an earlier request stored it with the same key and content."""
-    if not body.faults:
-        known_mode(body.basic_reverse_tran.reverse_mode)
+    if not body.readable("basic_reverse_tran"):
+        admit(caller)
+        body.check_readable()
     chosen_id = _chosen_id(body, caller, key)
     keys = [transactions.key(one) for one in (chosen_id, body.original_id) if one is not None and is_guid(one)]
     numbers = receipt_numbers.keys(caller, now)
     loaded = admit(caller, *numbers, *keys, current_account_id=body.current_account_id)
+    if not body.faults:
+        known_mode(body.basic_reverse_tran.reverse_mode)
     original = loaded.read(transactions.key(body.original_id)) if is_guid(body.original_id) else None
     if original is None:
         raise no_transaction(body.original_id)

@@ -129,6 +129,7 @@ def _factor_fields(factor: Factor | None) -> dict[str, Any]:
 
 def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:
     values = {
+        "agent_version": agent.version,
         "credential_version": agent.credential_version,
         "state": agent.state,
         "terminal_id": agent.terminal_id,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import Any
 
+from chalicelib.domain.masking import mask_foreign
 from chalicelib.store.table import AlreadyExistsError, Key, Write, list_records, put_new, update, write_one
 
 OPERATOR = 0
@@ -19,6 +20,8 @@ BOOKKEEPING = {"version", "credential_version"}
 CLOSED = re.compile(
     ".*(sealed|secret|hash|digest).*|(acquirers|printer)_settings|server_fiscalization|sbp|request_context"
 )
+URL = re.compile("(.*_)?url")  # names of fields
+ADDRESS = re.compile(r"\b(?P<scheme>[a-z][a-z0-9+.-]{0,30}:)//(?:[^/?#\\]*@)?(?P<host>[^\s/?#\\@:]*)\S*", re.IGNORECASE)
 LONGEST = 200  # characters of a former value
 
 
@@ -58,18 +61,32 @@ def former_values(before: Any, after: Any = None) -> dict[str, str]:
     """Return the former value of each field that differs in `after`, or of all; "" for none and for a secret."""
     names = filled_fields(before) if after is None else changed_fields(before, after)
     pairs = ((name, getattr(before, name), getattr(after, name, None)) for name in names)
-    return {name: "" if CLOSED.fullmatch(name) else _text(was, now)[:LONGEST] for name, was, now in pairs}
+    return {name: "" if CLOSED.fullmatch(name) else _text(was, now, name)[:LONGEST] for name, was, now in pairs}
 
 
-def _text(value: Any, other: Any = None) -> str:
-    """Return a former value for people: of a group of fields those that differ from the other one."""
+def _text(value: Any, other: Any = None, name: str = "") -> str:
+    """Return a former value for people: of a group of fields those that differ from the other one.
+
+    Card numbers are masked. Of addresses only scheme and host stay: the rest may hold a secret.
+    """
     if is_dataclass(value):
         named = ((one.name, getattr(value, one.name), getattr(other, one.name, None)) for one in fields(value))
-        return ", ".join(f"{name} {_text(was, now) or '-'}" for name, was, now in named if was != now)
+        return ", ".join(f"{inner} {_text(was, now, inner) or '-'}" for inner, was, now in named if was != now)
     if isinstance(value, tuple | frozenset):
-        return "; ".join(sorted(map(_text, value)))
-    text = "" if value is None else str(value)
-    return text.partition("?")[0] if text.startswith("https://") else text  # its query may hold a token
+        return "; ".join(sorted(_text(one, name=name) for one in value))
+    if not isinstance(value, str):
+        return "" if value is None else str(value)
+    if URL.fullmatch(name):
+        found = ADDRESS.match(value.strip())
+        return mask_foreign(_host_of(found), None) if found else ""
+    return mask_foreign(ADDRESS.sub(_host_of, value), None)
+
+
+def _host_of(address: re.Match[str]) -> str:
+    """Return scheme and host; of another scheme than HTTP the scheme alone, as in otpauth:."""
+    return (
+        f"{address['scheme']}//{address['host']}" if address["scheme"].lower().startswith("http") else address["scheme"]
+    )
 
 
 def changed_fields(before: Any, after: Any) -> tuple[str, ...]:

@@ -159,6 +159,8 @@ def _undo_secret_command(options: argparse.Namespace) -> None:
 
 
 def _audit_command(options: argparse.Namespace) -> None:
+    if not options.object.strip():
+        options.misused(f"name an object, such as {OBJECTS}, or the e-mail of an agent.")
     name = f"agent#{agent_of(options.object).id}" if "@" in options.object else options.object
     entries = list(audit.of(name))
     if not entries:
@@ -173,7 +175,7 @@ def _audit_command(options: argparse.Namespace) -> None:
             role = "system user" if author and author.is_system_user else "agent"
             by = f"{role} {entry.by}" + (f", {author.name}" if author else "")
         named = (f"{one} (was {former[one]})" if one in former else one for one in entry.fields)
-        print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(named)}")
+        terminal.show(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(named)}")
 
 
 YES = {"action": "store_true", "help": "without a question"}

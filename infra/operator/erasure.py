@@ -31,6 +31,7 @@ from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.picture import Picture
+from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.transaction import (
     ERASED,
     ERASED_PICTURE,
@@ -134,7 +135,7 @@ def agent_to_erase(number: int) -> tuple[Agent, Merchant | None]:
     if agent is None:
         sys.exit(f"There is no agent {number}: `who` finds it.")
     if agent.state == ACTIVE and not agent.deleted:
-        sys.exit(f"Agent {number}, {agent.name}, is active: block it first. Nothing is erased.")
+        sys.exit(f"Agent {number}, {one_line(agent.name)}, is active: block it first. Nothing is erased.")
     return agent, read(merchants.key(agent.client_id))
 
 

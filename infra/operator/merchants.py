@@ -13,6 +13,7 @@ from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, MobileSettings
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.periods import Period, days_of_month
 from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.takings import takings_of
 from chalicelib.domain.terminal import Terminal, canonical_mid
@@ -90,12 +91,12 @@ def _show(one: Merchant) -> None:
         "webhooks": str(one.webhooks),
     }
     for name, value in facts.items():
-        print(f"{name:<12}{value}")
+        terminal.show(f"{name:<12}{value}")
     held = {each.id: each for each in terminals.of_merchant(one.id)}
     for each in held.values():
-        print(f"terminal    {_terminal_line(each)}")
+        terminal.show(f"terminal    {_terminal_line(each)}")
     for agent in agents.of_merchant(one.id):
-        print(f"agent       {_agent_line(agent, held.get(agent.terminal_id or 0))}")
+        terminal.show(f"agent       {_agent_line(agent, held.get(agent.terminal_id or 0))}")
 
 
 def _terminal_line(one: Terminal) -> str:
@@ -112,7 +113,7 @@ def _set_state(one: Merchant, state: int, *, is_agreed: bool) -> None:
     if state == BLOCKED and one.state != BLOCKED:
         terminal.confirm(f"Block merchant {one.id}, {one.name}: {effect}?", is_agreed=is_agreed)
     _change(one, BLOCK if state == BLOCKED else UNBLOCK, lambda before: replace(before, state=state))
-    print(f"Merchant {one.id}, {one.name}, is {'active again' if state == ACTIVE else f'blocked: {effect}'}.")
+    terminal.show(f"Merchant {one.id}, {one.name}, is {'active again' if state == ACTIVE else f'blocked: {effect}'}.")
 
 
 def _set_cards(chosen: list[Merchant], *, is_stopped: bool, is_agreed: bool) -> None:
@@ -126,7 +127,7 @@ def _set_cards(chosen: list[Merchant], *, is_stopped: bool, is_agreed: bool) -> 
 
     for one in chosen:
         _change(one, f"cards {OFF if is_stopped else ON}", changed)
-    print(f"Cards of {whose} {'are stopped' if is_stopped else 'are taken again, as their features say'}.")
+    terminal.show(f"Cards of {whose} {'are stopped' if is_stopped else 'are taken again, as their features say'}.")
 
 
 def _change(one: Merchant, kind: str, changed: Callable[[Merchant], Merchant]) -> None:
@@ -147,7 +148,7 @@ def who_command(options: argparse.Namespace) -> None:
     found = list(_named(text)) if text else []
     if not found:
         sys.exit(f"Nobody has this: {text}. It is an e-mail, a name, a number, a TID, a MID or a digest of the log.")
-    print(*found, sep="\n")
+    terminal.show(*found)
 
 
 def _named(text: str) -> Iterator[str]:
@@ -201,4 +202,4 @@ def _taken(one: Merchant, period: Period) -> Iterator[tuple[object, ...]]:
     for currency in sorted({row.currency for row in rows}) or [one.currency_id or ""]:
         own = [row for row in rows if row.currency == currency]
         taken, returned = sum(row.amount for row in own), sum(row.amount_reversed for row in own)
-        yield one.id, neutral(one.name), sum(row.payments for row in own), taken, returned, currency
+        yield one.id, neutral(one_line(one.name)), sum(row.payments for row in own), taken, returned, currency

@@ -65,8 +65,7 @@ def payer_command(options: argparse.Namespace) -> None:
         print(simplejson.dumps(document, indent=2, use_decimal=True, ensure_ascii=False))
         return
     found = families_to_erase(merchant, address, now)
-    for place in _places(merchant, address, found, now):
-        print(place)
+    terminal.show(*_places(merchant, address, found, now))
     print(f"{_text_of(_count(found), merchant)}.")
 
 

@@ -34,7 +34,7 @@ from chalicelib.store.table import (
     with_parts,
     write_one,
 )
-from infra.operator import items
+from infra.operator import items, terminal
 
 HISTORY = history.TABLE
 ROUNDS = 5  # of counting a month: counters that change meanwhile are counted again
@@ -234,7 +234,9 @@ def _name_shared_numbers() -> int:
         for one in (one for one in page if OWN_RECEIPT_NUMBER.fullmatch(one.invoice)):
             other = first.setdefault((str(_key_of_number(one).key), one.invoice), one.id)
             if other != one.id:
-                print(f"  transactions {one.id}: has the receipt number {one.invoice} of {other}. Both are counted.")
+                terminal.show(
+                    f"  transactions {one.id}: has the receipt number {one.invoice} of {other}. Both are counted."
+                )
                 left += 1
     return left
 

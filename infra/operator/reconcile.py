@@ -17,6 +17,7 @@ from chalicelib import iso_codes, outside
 from chalicelib.errors import ServiceError
 from chalicelib.settings import STRIPE, SettingsError, settings
 from chalicelib.store.aws_client import RefusedError
+from infra.operator import terminal
 from infra.operator.reconciliation import PURCHASE, REFUND, Field, Row, Standing, books_of, compare
 from infra.operator.stripe_report import WrongReportError, read_report
 
@@ -168,8 +169,7 @@ def _reconcile(acquirer: str, date_text: str, path: str) -> bool:
     if acquirer == STRIPE:
         rows = _read(path, lambda file: read_report(path, file, books))
     found = compare(books, rows, day)
-    for one in found:
-        print(one)
+    terminal.show(*found)
     open_ones = sum(one.field is Field.OPEN for one in found)
     count = len(found) - open_ones
     made = sum(one.standing is Standing.MADE for one in books)

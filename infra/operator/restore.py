@@ -34,7 +34,7 @@ from chalicelib.store.table import (
     value_of,
     write_one,
 )
-from infra.operator import items
+from infra.operator import items, terminal
 from infra.operator.rebuild import days_of, numbers_of_transactions
 from infra.operator.restored_payments import Payments
 
@@ -155,7 +155,7 @@ def _compare(table: str, copy: str, at: datetime) -> tuple[list[Damaged], int]:
             if not names:
                 continue
             state = _state(table, copied, present, at)
-            print(f"  {table} {name}: {state}{': ' if present else ''}{', '.join(names if present else ())}")
+            terminal.show(f"  {table} {name}: {state}{': ' if present else ''}{', '.join(names if present else ())}")
             undecided += state is State.MAYBE_SENT
             if state in COMES_BACK:
                 damaged.append((items.key_of(table, copied), items.as_read(table, present) if present else None))
@@ -223,7 +223,7 @@ def _write_back(table: str, copy: str, damaged: Sequence[Damaged]) -> int:
             except UnreadableError:
                 line = "not written: it is unreadable in the copy, or its payment is unreadable"
             if line:
-                print(f"  {table} {name}: {line}")
+                terminal.show(f"  {table} {name}: {line}")
                 left += 1
     return left
 

@@ -25,7 +25,7 @@ from chalicelib.settings import ISO8583, settings
 from chalicelib.store import due_records, events, merchants, outbox, takings, transactions, webhooks
 from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.table import read_all
-from infra.operator import items, stage_secret
+from infra.operator import items, stage_secret, terminal
 from infra.operator.merchants import every
 from infra.stack.deploy import output, unheard
 
@@ -45,7 +45,7 @@ def status_command(_: argparse.Namespace) -> None:
     for part in parts:
         try:
             for line in part():
-                print(line)
+                terminal.show(line)
         except ClientError as refusal:
             print(f"{part.__name__.strip('_'):<15}AWS refuses: {refusal.response['Error']['Code']}")
 

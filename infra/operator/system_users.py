@@ -160,7 +160,7 @@ def system_users_command(options: argparse.Namespace) -> None:
         change(agent, options.action)
     except ChangedMeanwhileError:
         sys.exit("Somebody else changed a system user meanwhile. Nothing was changed: run the command again.")
-    print(f"System user {agent.id}, {agent.name}, {DONE[options.action]}.")
+    terminal.show(f"System user {agent.id}, {agent.name}, {DONE[options.action]}.")
 
 
 def change(before: Agent, action: str) -> None:

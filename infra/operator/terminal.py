@@ -1,4 +1,4 @@
-"""What an operator types: lines of standard input, answers to questions, and secrets that the screen does not show."""
+"""What an operator types (lines, answers, secrets that the screen does not show), and stored texts on the screen."""
 
 import getpass
 import os
@@ -9,6 +9,7 @@ import sys
 import boto3
 
 from chalicelib import outside
+from chalicelib.domain.printed_text import one_line
 from chalicelib.settings import settings
 from chalicelib.store.audit import OPERATOR, Act
 
@@ -53,14 +54,20 @@ def confirm(question: str, *, is_agreed: bool) -> None:
     if is_agreed:
         return
     if not is_there():
-        sys.exit(f"{question} There is no terminal to ask at: nothing is changed. Add --yes.")
-    print(f"{question} [y/N] ", end="", flush=True)
+        sys.exit(f"{one_line(question)} There is no terminal to ask at: nothing is changed. Add --yes.")
+    print(f"{one_line(question)} [y/N] ", end="", flush=True)
     if line().strip().lower() not in {"y", "yes"}:
         sys.exit("Nothing is changed.")
+
+
+def show(*lines: object) -> None:
+    """Print each text on a line of its own: a stored one writes no other line, and sends the screen no command."""
+    for line in lines:
+        print(one_line(str(line)))
 
 
 def print_table(rows: list[tuple[str, ...]]) -> None:
     """Print rows of texts in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        show("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())

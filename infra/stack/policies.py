@@ -42,7 +42,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "GetItem BatchGetItem": "transactions",
         "GetItem": "agents logins merchants",
         "GetItem UpdateItem": "outbox",
-        "PutItem": "sequences",
+        "GetItem PutItem UpdateItem": "sequences",
     },
     "probe-health": {},
     "sweep": {

@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 
 import pytest
 
+from chalicelib.domain.message_limits import PER_ADDRESS
 from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.password_reset import GOOD_FOR, PER_LOGIN
 from chalicelib.domain.permissions import Right
 from chalicelib.services import outbox
+from chalicelib.store import agent_changes, agents
+from chalicelib.store.agent_changes import LoginChange
+from chalicelib.store.audit import Act
 from chalicelib.store.table import call as store_call
 from chalicelib.store.table import table_name
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
@@ -19,6 +25,7 @@ from tests.support.cost import store_calls
 from tests.support.giving import Give
 from tests.support.http import Reply, call, post
 from tests.support.receipts import mails
+from tests.support.stored import stored_record
 
 FORGOT, RESET = "/api/v1/user/password/forgot", "/api/v1/user/password/reset"
 SIGN_IN, ME = "/api/v1/user/login/session", "/api/v1/user/me"
@@ -128,6 +135,43 @@ def test_a_change_of_the_agent_ends_its_link(
     assert ann.login.password_hash == an_account().login.password_hash
 
 
+def change_and_back(account: Account, name: str, value: Any) -> None:
+    """Change a field of an agent and give its value back, as two updates do."""
+    for one in (value, getattr(account.agent, name)):
+        before = stored_record(agents.key(account.agent.id))
+        moved = stored_record(agents.login_key(before.email)) if name == "email" else None
+        after, act = replace(before, **{name: one}), Act("update", before.id, datetime.now(UTC))
+        agent_changes.change(before, after, LoginChange(moved=moved), act)
+
+
+@pytest.mark.parametrize("change", [("email", "there@and.back.example"), ("branches_actions", ())])
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_no_link_revives_when_the_former_value_comes_back(
+    stage: str, clock: list[datetime], link: Callable[[Account], str], change: tuple[str, Any], *, is_sent: bool
+) -> None:
+    ann = an_account(Right.ADMINISTRATOR)
+    token = link(ann)
+    if not is_sent:
+        post(stage, FORGOT, {"Email": ann.email}, None)
+    change_and_back(ann, *change)
+    send_owed(clock)
+
+    assert (reset(stage, token).error, tokens(ann.email)) == (DEAD, [token])
+    assert reset(stage, link(ann)).error == OK
+
+
+def test_a_link_that_was_asked_for_before_a_new_password_is_not_sent_after_it(
+    stage: str, clock: list[datetime], link: Callable[[Account], str]
+) -> None:
+    ann = an_account(Right.ADMINISTRATOR)
+    token = link(ann)
+    post(stage, FORGOT, {"Email": ann.email}, None)
+    assert reset(stage, token).error == OK
+    send_owed(clock)
+
+    assert tokens(ann.email) == [token]
+
+
 def of_a_blocked_merchant() -> Account:
     account = an_account(Right.ADMINISTRATOR, merchant=(merchant := a_stored_merchant()))
     block(merchant)
@@ -171,6 +215,24 @@ def test_a_login_gets_three_links_a_day(stage: str, clock: list[datetime]) -> No
     post(stage, FORGOT, {"Email": ann.email}, None)
     send_owed(clock)
     assert len(tokens(ann.email)) == PER_LOGIN + 1
+
+
+def test_an_address_gets_at_most_ten_links_a_day_under_all_its_tags_and_always_learns_of_a_new_password(
+    stage: str, clock: list[datetime], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, domain = an_email().split("@")
+    ann, *others = (an_account(Right.ADMINISTRATOR, email=f"{name}+{n}@{domain}") for n in range(PER_ADDRESS + 2))
+    answers = {post(stage, FORGOT, {"Email": one.email}, None).text for one in (ann, *others)}
+    send_owed(clock)
+
+    assert len(answers) == 1
+    found = [token for one in (ann, *others) for token in tokens(one.email)]
+    assert len(found) == PER_ADDRESS
+    assert capsys.readouterr().out.count('"event": "messages_withheld"') == 2
+    assert reset(stage, found[0]).error == OK
+    send_owed(clock)
+    told = [mail for one in (ann, *others) for mail in mails(one.email) if mail.subject == "Your password was changed"]
+    assert len(told) == 1
 
 
 def test_the_other_system_users_learn_of_a_sign_in_from_a_new_address(stage: str, clock: list[datetime]) -> None:

@@ -22,6 +22,7 @@ from tests.support.stored import stored_record
 
 TOTP_PATH, SIGN_IN, ME = "/api/v1/user/totp", "/api/v1/user/login/session", "/api/v1/user/me"
 SIGN_OUT = "/api/v1/user/logout/session"
+REVERSALS = "/api/v1/payment/reverse", "/api/v1/payment/reversecnp"
 OK, NEEDED, LOCKED, INVALID = (200, 0), (401, 109), (401, 104), (400, 202)
 STEP = timedelta(seconds=STEP_SECONDS)
 
@@ -212,13 +213,19 @@ def test_it_is_switched_off_by_a_code(person: Make, code: str) -> None:
 def test_a_request_that_can_have_no_effect_is_refused(person: Make) -> None:
     ann = person()
 
-    assert [
-        ann.totp(body).findings for body in ({"Code": "123456"}, {"Off": True, "Code": "123456"}, {"Code": ""})
-    ] == [
-        [("Code", 12)],
-        [("Off", 12)],
-        [("Code", 5)],
+    refused: list[tuple[dict[str, Any], str, int]] = [
+        ({"Code": "123456"}, "Code", 12),
+        ({"Off": True, "Code": "123456"}, "Off", 12),
+        ({"Code": ""}, "Code", 5),
+        ({"Off": False}, "Off", 5),
+        *(({name: True}, name, 13) for name in ("Of", "of", "Offf", "Cod", "Cide", "off")),
     ]
+    replies = [ann.totp(body) for body, _, _ in refused]
+    assert [(one.error, one.findings) for one in replies] == [(INVALID, [(name, code)]) for _, name, code in refused]
+    assert ann.account.login.totp_begun is None
+    sue = a_colleague(ann).agent
+    update = ann.post(f"/api/v1/merchant/{sue.client_id}/pos/{sue.id}/update", {"TotpOf": True})
+    assert (update.error, update.findings) == (INVALID, [("TotpOf", 13)])
     ann.switch_on()
     assert ann.totp({"Code": ann.code()}).error == NEEDED, "none was begun"
 
@@ -276,6 +283,9 @@ def test_a_stage_may_require_it_of_system_users(person: Make) -> None:
     with environment(SYSTEM_USERS_NEED_TOTP="true"):
         assert [tina.me(one).error for one in (tina.account.basic_with_key, tina.account.basic)] == [NEEDED] * 2
         assert (tina.post(merchants, {}).error, tina.me().error) == (NEEDED, OK)
+        bodies = [{}, {"BasicReverseTran": {}}, {"BasicReverseTran": {"TransactionID": "x", "ReverseMode": 4}}]
+        refused = [tina.post(path, body).error for path in REVERSALS for body in bodies]
+        assert refused == [NEEDED] * 6, "the caller is judged before its request"
         assert tina.sign_in().error == OK
         assert admit(Caller(tina.account.agent.id, NO_CLIENT, 1)), "the operator's commands need none"
         tina.switch_on()

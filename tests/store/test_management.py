@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
@@ -127,9 +127,8 @@ class TestOnBothEngines:
 
         login = read(agents.login_key(before.email))
         assert read(agents.key(before.id)) == replace(after, version=2)
-        assert login == a_login(
-            before, version=2, credential_version=2, state=0, terminal_id=5, password_hash=HASH, key_digest="digest"
-        )
+        versions = {"version": 2, "agent_version": 1, "credential_version": 2}
+        assert login == a_login(before, **versions, state=0, terminal_id=5, password_hash=HASH, key_digest="digest")
         entry = audit.of(f"agent#{before.id}")[-1]
         assert (entry.kind, entry.by, entry.fields) == ("update", 3, ("password", "state", "terminal_id"))
 
@@ -140,14 +139,14 @@ class TestOnBothEngines:
             agent_changes.change(before, replace(before, state=0), LoginChange(password_hash=HASH), UPDATE)
 
         assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
-        assert read(agents.login_key(before.email)) == a_login(before, version=2)
+        assert read(agents.login_key(before.email)) == a_login(before, version=2, agent_version=1)
 
     def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
         agent_changes.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
         agent_changes.change(before, before, LoginChange(unlock=True), UPDATE)
 
-        assert read(agents.login_key(before.email)) == a_login(before, version=2)
+        assert read(agents.login_key(before.email)) == a_login(before, version=2, agent_version=1)
 
     def test_an_e_mail_moves_with_everything_in_its_login(self) -> None:
         before = an_agent()
@@ -158,7 +157,7 @@ class TestOnBothEngines:
         agent_changes.change(before, after, LoginChange(moved=login), UPDATE)
 
         assert read(agents.login_key(before.email)) is None
-        assert read(agents.login_key(after.email)) == replace(login, email=after.email.lower())
+        assert read(agents.login_key(after.email)) == replace(login, email=after.email.lower(), agent_version=1)
 
     def test_an_e_mail_that_is_taken_moves_nothing(self) -> None:
         before, other = stored(), stored()
@@ -325,8 +324,39 @@ def test_a_change_keeps_the_former_values_but_no_secret_and_no_text_as_sent() ->
         "secret_key_sealed": "",
         "acquirers_settings": "",
         "branches_actions": "branch_id 7, actions 201; 220",
-        "mobile_settings": "features accept_cash False, mob_home_url https://x.example/",
+        "mobile_settings": "features accept_cash False, mob_home_url https://x.example",
     }
+
+
+@dataclass(frozen=True)
+class SentTo:
+    url: str = ""
+    mob_home_url: str = ""
+    description: str = ""
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "former"),
+    [
+        ("url", "https://hooks.example/services/T0/SECRET", "https://hooks.example"),
+        ("url", "https://user:SECRET@host.example/", "https://host.example"),
+        ("url", " HTTPS://Host.example:8443?token=SECRET", "HTTPS://Host.example"),
+        ("mob_home_url", "http://host.example#token=SECRET", "http://host.example"),
+        ("url", "https://a:SE CRET@host.example", "https://host.example"),
+        ("url", "https://host.example\\SECRET", "https://host.example"),
+        ("url", "otpauth://totp/a?secret=SECRET", "otpauth:"),
+        ("url", "host.example/?k=SECRET", ""),
+        ("url", "https://4242424242424242/", "https://424242******4242"),
+        ("description", "1 Long St, http://a@host.example/SECRET, left", "1 Long St, http://host.example left"),
+        ("description", "card 4242 4242 4242 4242", "card 424242******4242"),
+    ],
+)
+def test_a_former_value_has_no_card_number_and_no_part_of_an_address_that_may_be_a_secret(
+    field: str, value: str, former: str
+) -> None:
+    before = SentTo(**{field: value})
+
+    assert audit.former_values(before, SentTo()) == {field: former}
 
 
 def test_an_entry_holds_its_names_in_order() -> None:

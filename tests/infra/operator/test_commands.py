@@ -35,6 +35,12 @@ from tests.support.outages import answering, closed
 pytestmark = pytest.mark.usefixtures("moto")
 
 
+NO_OBJECT = (
+    "python -m infra.operator audit: error: name an object, such as agent#17, merchant#3, terminal#9, or the e-mail of "
+    "an agent."
+)
+
+
 def run(*arguments: str, typed: str = "") -> None:
     with typing(typed):
         operator.main(arguments)
@@ -49,6 +55,13 @@ def run(*arguments: str, typed: str = "") -> None:
 def test_a_name_that_does_not_exist_is_one_clear_line(command: list[str], message: str) -> None:
     with pytest.raises(SystemExit, match=message):
         run(*command)
+
+
+def test_the_audit_of_nothing_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("audit", " ")
+
+    assert (ended.value.code, capsys.readouterr().err.splitlines()[-1]) == (2, NO_OBJECT)
 
 
 def test_the_audit_of_an_object_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

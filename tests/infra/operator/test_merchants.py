@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,8 @@ from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.services.authentication import LOGIN
-from chalicelib.store import audit
+from chalicelib.store import audit, merchant_changes, merchants
+from chalicelib.store.audit import Act
 from infra.operator import commands as operator
 from infra.operator import status
 from tests.support.builders import PASSWORD, Shop, a_shop
@@ -21,6 +23,7 @@ from tests.support.cards import a_card_body
 from tests.support.giving import Give, Terminal, typing
 from tests.support.http import get, post
 from tests.support.intercepted_calls import failing
+from tests.support.stored import stored_record
 from tests.support.tills import a_till
 from tests.support.transactions import a_body
 
@@ -147,6 +150,26 @@ def test_anybody_is_found_by_what_the_operator_has(shop: Shop, command: Run) -> 
     assert f"merchant {shop.id}, " in command(f"who {shop.id}")
     assert "Thandi Mbeki" in command(f"merchant show {shop.id}")
     assert "create" in command(f"audit {agent['Email']}")
+
+
+FORGED = "1 Long St\n2026-03-14T09:26:53  update   by operator root name\x1b[2J\x9b2J\u2028"
+PRINTED = ["merchant list", "merchant show {}", "merchant unblock {}", "merchant cards {} on", "who {}", "status"]
+PRINTED += ["audit merchant#{}", "takings --month 2019-02"]
+
+
+def test_a_text_of_a_merchant_writes_no_line_and_sends_the_screen_no_command(shop: Shop, command: Run) -> None:
+    def change(**fields: Any) -> None:
+        before = stored_record(merchants.key(shop.id))
+        merchant_changes.change(before, replace(before, **fields), Act("update", shop.owner_id, outside.now()))
+
+    change(address_de_facto=FORGED, name="Shop \u202eevil")
+    shown = "".join(command(line.format(shop.id)) for line in PRINTED)
+    change(address_de_facto="other", name="other")
+    lines = (shown + command(PRINTED[-2].format(shop.id))).split("\n")
+
+    assert [line for line in lines if not line.isprintable() or line.startswith("2026-03-14T09:26:53  update")] == []
+    assert sum("2026-03-14T09:26:53  update   by operator root" in line for line in lines) == 2
+    assert sum("Shop  evil" in line for line in lines) >= len(PRINTED) - 1
 
 
 def test_the_invoice_of_a_month_has_each_merchant(shop: Shop, command: Run) -> None:
