@@ -19,7 +19,7 @@ from tests.support.giving import Give
 KEY = "the key of the agent"
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))]
-CREDENTIAL = re.compile(r'"(?:Password|SecretKey)": "([^"$]+)"|@(?:demo|other)[.]example:([a-z][^ $"`\n]+)')
+CREDENTIAL = re.compile(r'"(?:Password|SecretKey)": "([^"$]+)"|@(?:demo|other)[.]example:([a-z][^ $";`\n]+)')
 IN_DOCUMENTS = {found[1] or found[2] for text in DOCUMENTS for found in CREDENTIAL.finditer(text)} - {"wrong"}
 SIGN_IN = "/api/v1/user/login/session"
 
