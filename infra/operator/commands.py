@@ -59,7 +59,7 @@ REMEMBERED_MINUTES = REMEMBERED_S // 60
 ADMITTED_MINUTES = 1  # API Gateway admits the caller of an accepted header without another look
 EVER = datetime.max.replace(tzinfo=UTC)
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
-OBJECTS = "agent#17, merchant#3, terminal#9"
+OBJECTS = "agent#17, merchant#3, terminal#9, webhook#4, card#2, drawer#<merchant>#<its ID>, stage#secret"
 
 
 def _link_card_command(options: argparse.Namespace) -> None:
@@ -164,7 +164,7 @@ def _audit_command(options: argparse.Namespace) -> None:
     name = f"agent#{agent_of(options.object).id}" if "@" in options.object else options.object
     entries = list(audit.of(name))
     if not entries:
-        sys.exit(f"No change of {name} is stored. Objects are named like {OBJECTS}, an agent by its e-mail too.")
+        sys.exit(f"No change of {name} is stored. Objects are named like {OBJECTS}; an agent by its e-mail too.")
     numbers = dict.fromkeys(entry.by for entry in entries if entry.by != audit.OPERATOR)
     authors = dict(zip(numbers, read_all([agents.key(number) for number in numbers], for_list=True), strict=True))
     for entry in entries:
@@ -194,9 +194,9 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         },
     ),
     "who": (
-        "print the merchants, terminals and agents that a text names",
+        "print the merchants, terminals and agents that a text or a payment names",
         who_command,
-        {"text": {"help": "an e-mail, name, telephone, number, TID, MID, or `login` of a line `denied` in the log"}},
+        {"text": {"help": "an e-mail, name, telephone, number, TID, MID, payment, or `login` of a line `denied`"}},
     ),
     "takings": (
         "print what each merchant took and gave back in a month, as CSV",

@@ -10,17 +10,20 @@ from typing import TypeVar
 
 from chalicelib import phone_numbers
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, MobileSettings
+from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.money import from_minor
 from chalicelib.domain.periods import Period, days_of_month
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.takings import takings_of
 from chalicelib.domain.terminal import Terminal, canonical_mid
+from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.schemas.history_export import neutral
 from chalicelib.services.authentication import LOGIN
-from chalicelib.store import agents, merchant_changes, merchants, takings, terminals
+from chalicelib.store import agents, merchant_changes, merchants, takings, terminals, transactions
 from chalicelib.store.retries import retry_on_change
 from chalicelib.store.table import read, scan
 from infra.operator import terminal
@@ -63,7 +66,8 @@ def _merchant(text: str) -> Merchant:
     return found or sys.exit(f"There is no merchant {text}: `merchant list` lists them.")
 
 
-def _are_stopped(merchant: Merchant) -> bool:
+def are_stopped(merchant: Merchant) -> bool:
+    """Return whether the operator has stopped the cards of a merchant."""
     return bool(merchant.mobile_settings and merchant.mobile_settings.cards_stopped)
 
 
@@ -74,14 +78,14 @@ def _state(record: Merchant | Agent | Terminal) -> str:
 
 
 def _row(one: Merchant) -> tuple[str, ...]:
-    cards = "stopped" if _are_stopped(one) else "-"
+    cards = "stopped" if are_stopped(one) else "-"
     return str(one.id), _state(one), cards, one.name, f"{one.manager.name} <{one.manager.email}>"
 
 
 def _show(one: Merchant) -> None:
     facts = {
         "merchant": f"{one.id}, {one.name}",
-        "state": _state(one) + (", cards stopped by the operator" if _are_stopped(one) else ""),
+        "state": _state(one) + (", cards stopped by the operator" if are_stopped(one) else ""),
         "created": f"{one.created_at:%Y-%m-%d}",
         "manager": f"{one.manager.name}, {one.manager.email}, {one.manager.phone}",
         "telephone": one.phone,
@@ -127,7 +131,8 @@ def _set_cards(chosen: list[Merchant], *, is_stopped: bool, is_agreed: bool) -> 
 
     for one in chosen:
         _change(one, f"cards {OFF if is_stopped else ON}", changed)
-    terminal.show(f"Cards of {whose} {'are stopped' if is_stopped else 'are taken again, as their features say'}.")
+    result = "are stopped; returns go on" if is_stopped else "are taken again, as their features say"
+    terminal.show(f"Cards of {whose} {result}.")
 
 
 def _change(one: Merchant, kind: str, changed: Callable[[Merchant], Merchant]) -> None:
@@ -145,10 +150,21 @@ def _change(one: Merchant, kind: str, changed: Callable[[Merchant], Merchant]) -
 def who_command(options: argparse.Namespace) -> None:
     """Print each merchant, terminal and agent that a text names. Exit with one line if there is none."""
     text = options.text.strip()
-    found = list(_named(text)) if text else []
+    paid = transactions.get(text.upper()) if is_guid(text) else None
+    found = [transaction_line(paid)] if paid else list(_named(text)) if text else []
     if not found:
-        sys.exit(f"Nobody has this: {text}. It is an e-mail, a name, a number, a TID, a MID or a digest of the log.")
+        sys.exit(f"Nobody has this: {text}. It is an e-mail, name, number, TID, MID, payment, or digest of the log.")
     terminal.show(*found)
+
+
+def transaction_line(one: Transaction) -> str:
+    """Return a line that says whose a payment or reversal is, and how it stands."""
+    what, amount = "reversal" if one.is_reversal else "payment", from_minor(one.amount_minor, one.currency)
+    return (
+        f"{what} {one.id} of {amount} {one.currency.code}, {one.phase}, since {one.created_at:%Y-%m-%d %H:%M}: "
+        f"merchant {one.client_id}, {one.merchant.name}; agent {one.agent.id}, {one.agent.name}; "
+        f"terminal {one.terminal_id}, TID {one.terminal_name}; {one.acquirer}"
+    )
 
 
 def _named(text: str) -> Iterator[str]:
@@ -164,7 +180,7 @@ def _named(text: str) -> Iterator[str]:
         numbers = [(number, shop.country_code) for number in (shop.phone, shop.manager.phone)]
         if text == str(shop.id) or is_meant(shop.name, shop.manager.name, shop.manager.email, numbers=numbers):
             print_name = f"merchant {shop.id}, {shop.name}, {shop.manager.email}, {_state(shop)}"
-            yield print_name + (", cards stopped" if _are_stopped(shop) else "")
+            yield print_name + (", cards stopped" if are_stopped(shop) else "")
     for one in tills.values():
         if folded == one.tid.casefold() or (mid and mid == canonical_mid(one.back_retailer_id or "")):
             yield f"terminal {_terminal_line(one)}, of {_shop_line(shops.get(one.client_id))}"

@@ -17,16 +17,15 @@ from chalicelib.domain.acquirer_messages import LAST_STAN
 from chalicelib.domain.agent import ACTIVE
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.money import from_minor
 from chalicelib.domain.outbox import EMAIL, SMS
 from chalicelib.domain.periods import Period
-from chalicelib.domain.transaction import MessageTrace, Transaction
+from chalicelib.domain.transaction import MessageTrace
 from chalicelib.settings import ISO8583, settings
 from chalicelib.store import due_records, events, merchants, outbox, takings, transactions, webhooks
 from chalicelib.store.due_index import NO_ACQUIRER
 from chalicelib.store.table import read_all
 from infra.operator import items, stage_secret, terminal
-from infra.operator.merchants import every
+from infra.operator.merchants import are_stopped, every, transaction_line
 from infra.stack.deploy import output, unheard
 
 ECHO_SECONDS = 10.0
@@ -59,31 +58,28 @@ def _named(name: str, lines: Iterator[str] | list[str], *, none: str = "") -> It
 
 
 def _shops() -> Iterator[str]:
-    now, sold, silent = outside.now(), list[str](), list[str]()
+    now, sold, silent, stopped = outside.now(), list[str](), list[str](), list[str]()
     for one in every(merchants.TABLE, Merchant):
+        if stop := "blocked" if one.state != ACTIVE else "cards stopped" if are_stopped(one) else "":
+            stopped += [] if one.deleted else [f"{one.id}, {one.name}: {stop}"]
         if one.state != ACTIVE or one.deleted:
             continue
         today = business_day(now, one.gmt)
-        moved = chain.from_iterable(takings.by_day(one.id, Period(today, today), None))
+        moved = list(chain.from_iterable(takings.by_day(one.id, Period(today, today), None)))
         number = sum(each.number for each in moved if not each.counter.reverse_mode)
-        (sold if number else silent).append(f"{one.id}, {one.name}" + (f": {number}" if number else ""))
+        back = sum(each.number for each in moved if each.counter.reverse_mode)
+        facts = f": {number}" + (f", {back} given back" if back else "")
+        (sold if number or back else silent).append(f"{one.id}, {one.name}" + (facts if number or back else ""))
     yield from _named("sold today", sold, none="no shop")
     yield from _named("not today", silent)
+    yield from _named("stopped", stopped)
 
 
 def _unknown_outcomes() -> Iterator[str]:
     lanes = [NO_ACQUIRER, *outside.current.acquirers]
     due = list(chain.from_iterable(due_records.of_lane(transactions.TABLE, lane, EVER) for lane in lanes))
     records = [one for one in read_all([transactions.key(entry.id) for entry in due]) if one and one.is_pending]
-    yield from _named("no outcome", map(_pending_line, records), none="no payment")
-
-
-def _pending_line(one: Transaction) -> str:
-    what, amount = "reversal" if one.is_reversal else "payment", from_minor(one.amount_minor, one.currency)
-    return (
-        f"{what} {one.id} of {amount} {one.currency.code}, {one.phase}, since {one.created_at:%Y-%m-%d %H:%M}: "
-        f"merchant {one.client_id}, {one.merchant.name}; agent {one.agent.id}, {one.agent.name}; {one.acquirer}"
-    )
+    yield from _named("no outcome", map(transaction_line, records), none="no payment")
 
 
 def _acquirers() -> Iterator[str]:

@@ -151,7 +151,10 @@ def system_users_command(options: argparse.Namespace) -> None:
         options.misused(f"system-users {options.action} --email ann@example.com")
     agent = agent_of(options.email)
     if not agent.is_system_user:
-        sys.exit(f"Agent {agent.id} belongs to merchant {agent.client_id}: its administrator changes it.")
+        act = "changes it"
+        if options.action == TOTP_OFF:
+            act = f'sends {{"TotpOff": true}} to merchant/{agent.client_id}/pos/{agent.id}/update'
+        sys.exit(f"Agent {agent.id} belongs to merchant {agent.client_id}: its administrator or a system user {act}.")
     if options.action in ASKED:
         act = "Switch off the second factor of" if options.action == TOTP_OFF else options.action.capitalize()
         question = f"{act} system user {agent.id}, {agent.name}? {ASKED[options.action]}"

@@ -239,16 +239,26 @@ def unheard(stack: Description) -> Iterator[str]:
         yield from (f"{one} has not confirmed the subscription of {name}." for one in waiting)
 
 
+def _check_form(given: Mapping[str, str], template: Mapping[str, Any]) -> None:
+    """Raise DeployError for parameters that no stack takes, before AWS is asked."""
+    try:
+        region = boto3.session.Session().region_name or ""
+    except BotoCoreError:  # such as a profile that does not exist: the first call says so
+        region = ""
+    found = list(parameters.problems(given, template.get("Parameters"), region))
+    found += [] if region else parameters.contradictions(given, {})  # no stack is found that keeps the other one
+    _refuse(found)
+
+
 def _check(given: Mapping[str, str], kept: Mapping[str, str], template: Mapping[str, Any]) -> None:
-    """Raise DeployError for wrong parameters. Without a template, CloudFormation compares them with that of before."""
-    if template:
-        region = str(boto3.client("cloudformation").meta.region_name)
-        found = list(parameters.problems(given, kept, template["Parameters"], region))
-        found += [] if found else parameters.beyond_the_quota(template, {**kept, **given})
-    else:
-        found = list(parameters.contradictions(given, kept))
-    if found:
-        raise DeployError("\n".join(found))
+    """Raise DeployError for parameters that do not fit the stack or the account."""
+    found = list(parameters.contradictions(given, kept))
+    _refuse(found or (list(parameters.beyond_the_quota(template, {**kept, **given})) if template else []))
+
+
+def _refuse(problems: Sequence[str]) -> None:
+    if problems:
+        raise DeployError("\n".join(problems))
 
 
 def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
@@ -262,9 +272,12 @@ def main(arguments: Sequence[str] | None = None, build: Path = BUILD) -> None:
     words = words[1:] if takes_in else words
     stack = words[1] if is_back else words[0]
     try:
-        given, deployment = parameters.read(words[2:]), Deployment(stack)
+        given = parameters.read(words[2:])
+        template = {} if is_back else json.loads((build / "sam.json").read_text(encoding="utf-8"))
+        _check_form(given, template)
+        deployment = Deployment(stack)
         kept = _values(deployment.before)
-        _check(given, kept, {} if is_back else json.loads((build / "sam.json").read_text(encoding="utf-8")))
+        _check(given, kept, template)
         if takes_in:
             if deployment.before:
                 sys.exit(f"{stack} exists: deploy it without TAKE_IN.")

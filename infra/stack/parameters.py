@@ -36,9 +36,14 @@ def read(words: Sequence[str]) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words)
 
 
-def problems(given: Mapping[str, str], kept: Mapping[str, str], known: Parameters, region: str) -> Iterator[str]:
-    """Yield what is wrong with the given parameters, next to those that the stack keeps. `known` has the template's."""
-    yield from contradictions(given, kept)
+def problems(given: Mapping[str, str], known: Parameters | None, region: str) -> Iterator[str]:
+    """Yield what is wrong with the given parameters, whatever the stack has.
+
+    `known` has the template's; None: CloudFormation compares them. The region is empty while nobody knows it.
+    """
+    yield from _malformed(given)
+    if known is None:
+        return
     for name, value in given.items():
         if name in known:
             if problem := _of_value(value, known[name]):
@@ -47,12 +52,12 @@ def problems(given: Mapping[str, str], kept: Mapping[str, str], known: Parameter
             close = get_close_matches(name, known, n=1)
             yield f"There is no parameter {name}" + (f"; there is {close[0]}." if close else ".")
     certificate = given.get("CertificateArn", "")
-    if certificate.startswith("arn:") and certificate.split(":")[3] != region:
+    if region and certificate.startswith("arn:") and certificate.split(":")[3] != region:
         yield f"CertificateArn is in the region {certificate.split(':')[3]}, and the stage in {region}."
 
 
 def contradictions(given: Mapping[str, str], kept: Mapping[str, str]) -> Iterator[str]:
-    """Yield the problem of each parameter that can never work, which no pattern of the template says."""
+    """Yield each parameter that cannot work beside the others, given or kept by the stack."""
     together = {**kept, **given}
     for name, other in NEEDED:
         chosen = given if name in WITH_A_DEFAULT else together
@@ -61,6 +66,10 @@ def contradictions(given: Mapping[str, str], kept: Mapping[str, str]) -> Iterato
     base, processing = (together.get(name) for name in ("BaseDomain", "ProcessingDomain"))
     if base and base == processing:
         yield "ProcessingDomain is the same host as BaseDomain."
+
+
+def _malformed(given: Mapping[str, str]) -> Iterator[str]:
+    """Yield the problem of each parameter that can never work, which no pattern of the template says."""
     for name, value in given.items():
         if WHOLE.fullmatch(name) and value and not value.isdecimal():
             yield f"{name} is {value}, which is not a whole number."

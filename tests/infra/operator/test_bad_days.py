@@ -53,6 +53,18 @@ def test_a_leaked_credential_is_found_revoked_and_its_use_is_listed(paste: Paste
     assert "has a new password and a new secret key" in printed
 
 
+def test_a_shop_that_gives_back_too_much_is_seen_and_stopped(stage: str, paste: Paste) -> None:
+    for _ in range(2):
+        paid = post(stage, SUBMIT, a_body(), OTHER_TILL).body["TransactionID"]
+        tran = {"BasicReverseTran": {"TransactionID": paid, "ReverseMode": 2}}
+        assert post(stage, "/api/v1/payment/reverse", tran, OTHER_TILL).error == (200, 0)
+
+    printed = paste("A shop gives back too much")
+
+    assert re.search("^sold today +2, .*: 2, 2 given back$", printed, re.MULTILINE)
+    assert get(stage, "/api/v1/user/me", OTHER_OWNER).error == (401, 108)
+
+
 def test_a_person_who_left_is_refused(paste: Paste) -> None:
     shop = paste("Somebody of a shop leaves")
     support = paste("A system user leaves")

@@ -1,6 +1,7 @@
 """Merchants for the operator: found, shown, blocked, without cards, billed; and the stage on one screen."""
 
 import csv
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -32,8 +33,9 @@ Run = Callable[..., str]
 
 
 @pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Run:
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command where nobody sits, and return its output."""
+    monkeypatch.setattr(status, "MOST_SHOWN", 1000)  # the shops of other tests too
 
     def printed(line: str, typed: str = "") -> str:
         capsys.readouterr()
@@ -75,6 +77,7 @@ def test_a_merchant_is_blocked_and_unblocked_and_keeps_the_rest(shop: Shop, comm
     assert refused(command, f"merchant block {shop.id}")[0] == 1
     assert kept(shop) == before
     command(f"merchant block {shop.id} --yes")
+    assert re.search(rf"^(stopped)? +{shop.id}, .*: blocked$", command("status"), re.MULTILINE)
     assert f"{shop.id} " in next(line for line in command("merchant list").splitlines() if " blocked " in line)
     assert get(shop.stage, "/api/v1/user/me", shop.owner).error == (401, 108)
     command(f"merchant unblock {shop.id}")
@@ -100,7 +103,8 @@ def test_a_stop_of_cards_stands_beside_the_features(shop: Shop, command: Run) ->
     till = a_login(shop)
     assert post(shop.stage, SUBMIT, a_card_body(), till).error == (200, 0)
 
-    command(f"merchant cards {shop.id} off --yes")
+    assert "are stopped; returns go on." in command(f"merchant cards {shop.id} off --yes")
+    assert re.search(rf"^(stopped)? +{shop.id}, .*: cards stopped$", command("status"), re.MULTILINE)
     stopped = [post(shop.stage, SUBMIT, body, till).error for body in (a_card_body(), a_body())]
     features = kept(shop)["Features"]
     lifted = shop.post(f"{shop.path}/pos/list", {}, shop.owner)
@@ -187,14 +191,19 @@ def test_the_invoice_of_a_month_has_each_merchant(shop: Shop, command: Run) -> N
 
 
 def test_the_stage_is_on_one_screen(shop: Shop, command: Run) -> None:
-    unknown = a_till().pay(a_card_body("12.68"))
-    post(shop.stage, SUBMIT, a_body(), a_login(shop))
+    unknown, till = a_till().pay(a_card_body("12.68")), a_login(shop)
+    for _ in range(2):
+        paid = post(shop.stage, SUBMIT, a_body(), till).body["TransactionID"]
+    post(shop.stage, "/api/v1/payment/reverse", {"BasicReverseTran": {"TransactionID": paid, "ReverseMode": 2}}, till)
 
     printed = command("status")
 
     assert printed.startswith("stage          local, ")
     assert f"payment {unknown.id} of 12.68 ZAR, unknown, " in printed
     assert "sold today     " in printed
+    assert re.search(rf" {shop.id}, .*: 2, 1 given back$", printed, re.MULTILINE)
+    assert command(f"who {unknown.id.lower()}").rstrip() in printed
+    assert f"terminal {unknown.terminal_id}, TID {unknown.terminal_name}; " in printed
     assert "secrets        " in printed
     assert "waiting        " in printed
 

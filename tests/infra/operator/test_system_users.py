@@ -306,4 +306,9 @@ def test_a_second_factor_is_switched_off_after_a_question(command: Run) -> None:
     assert (login.totp_sealed, login.totp_step, login.recovery_codes) == (None, None, frozenset())
     assert agent
     assert not agent.totp_on
+    of_shop = an_account()
+    with pytest.raises(
+        SystemExit, match=rf"system user sends {{.TotpOff.: true}} to merchant/[0-9]+/pos/{of_shop.agent.id}/update"
+    ):
+        command("system-users", "totp-off", "--email", of_shop.email)
     assert {"second_factor", "totp_on"} == set(audit.of(f"agent#{agent.id}")[-1].fields)

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from openapi_schema_validator import OAS31Validator
+from pyotp import TOTP
 
+from chalicelib import outside
 from chalicelib.domain.kinds import InputType
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import TRANSITIONS, Phase
@@ -22,8 +24,8 @@ from infra.operator import commands as operator
 from infra.reference import ROOT
 from infra.reference.document import openapi_document
 from infra.reference.examples import endpoint_of
-from tests.support import aws_commands, guides
-from tests.support.accounts import an_account
+from tests.support import aws_commands, guides, http
+from tests.support.accounts import PASSWORD, an_account
 from tests.support.book_programs import BEAN_CHECK, needs_beancount, needs_hledger
 from tests.support.transactions import a_payment
 
@@ -220,6 +222,24 @@ def test_the_operators_guide_ends_with_a_paid_till(stage: str) -> None:
     assert [answer["ErrorCode"] for answer in answers] == CODES[OPERATORS_GUIDE]
     assert [answer["Transaction"]["Substate"] for answer in (cash, card)] == [411, 411]
     assert listed["TransactionsCounters"]["AmountCvt"] == 275
+
+
+def test_a_session_with_a_code_stands_for_the_password_of_the_guide(stage: str) -> None:
+    account = an_account(system=True)
+    [block] = [one for one in guides.BLOCK.findall((ROOT / OPERATORS_GUIDE).read_text("utf-8")) if "sign_in()" in one]
+    session = http.post(stage, "/api/v1/user/login/session", {"Email": account.email, "Password": PASSWORD}).body
+    key = (account.email, session["Data"]["SessionID"])
+    secret = http.post(stage, "/api/v1/user/totp", {}, key).body["Data"]["Secret"]
+    codes = [TOTP(secret).at(outside.now() + timedelta(seconds=30 * step)) for step in (0, 1)]
+    assert http.post(stage, "/api/v1/user/totp", {"Code": codes[0]}, key).error == (200, 0)
+
+    typed = f'{block}\nSYSTEM=$(sign_in {account.email} {codes[1]}); curl -s $API/api/v1/user/me -u "$SYSTEM"'
+    words = ["bash", "-c", typed.replace(guides.LOCAL, stage)]
+    done = subprocess.run(  # without a terminal, so that the password comes from the input
+        words, input=f"{PASSWORD}\n", capture_output=True, text=True, check=True, start_new_session=True
+    )
+
+    assert json.loads(done.stdout)["Data"]["TotpOn"]
 
 
 BALANCE = {  # of the payments below, after the payout of the guide

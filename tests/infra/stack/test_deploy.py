@@ -553,7 +553,7 @@ HOST = ("BaseDomain=api.example.com", f"CertificateArn={ARN.format('af-south-1')
         (("BaseDomain=api..example",), "BaseDomain is api..example"),
         (("ProcessingDomain=p.example.com:443",), "ProcessingDomain is p.example.com:443"),
         (("AllowedOrigins=https://a..example",), "AllowedOrigins is https"),
-        ((*HOST, "ProcessingDomain=api.example.com"), "ProcessingDomain is the same host"),
+        ((*HOST[:1], "CertificateArn=", "ProcessingDomain=api.example.com"), "ProcessingDomain is the same host"),
         (HOST, "CertificateArn is in the region af-south-1, and the stage in eu-west-1"),
         (("CertificateArn=arn:aws:iam::1:server-certificate/a",), "CertificateArn is arn:aws:iam"),
         (("SubnetIds=subnet-1",), "SubnetIds needs SecurityGroupIds"),
@@ -575,6 +575,28 @@ def test_wrong_parameters_are_refused_by_name_before_anything_is_uploaded(
         cloud.make(cloud.stack, settings().bucket, *words)
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("AlarmEmail=ops",), "AlarmEmail is ops: it is one e-mail address"),
+        (("AlarmMail=a@b.example",), "There is no parameter AlarmMail"),
+        (("SubnetIds=subnet-1",), "SubnetIds needs SecurityGroupIds"),
+        (HOST, "You must specify a region"),
+    ],
+)
+def test_the_form_of_parameters_needs_no_region(
+    cloud: Cloud, sam: dict[str, Any], words: tuple[str, ...], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cloud.build / "sam.json").write_text(json.dumps(sam))
+    for name in ("AWS_DEFAULT_REGION", "AWS_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+
+    with pytest.raises(SystemExit, match=re.escape(problem)):
+        cloud.make(cloud.stack, settings().bucket, *words)
+    assert cloud.calls == []
+
+
 def test_right_parameters_are_no_problem(sam: dict[str, Any]) -> None:
     given = parameters.read(
         [
@@ -594,7 +616,8 @@ def test_right_parameters_are_no_problem(sam: dict[str, Any]) -> None:
         ]
     )
 
-    assert list(parameters.problems(given, {"SalesDays": "1-7"}, sam["Parameters"], "eu-west-1")) == []
+    assert list(parameters.problems(given, sam["Parameters"], "eu-west-1")) == []
+    assert list(parameters.contradictions(given, {"SalesDays": "1-7"})) == []
     assert list(sam["Parameters"])[:10] == [
         *("AlarmEmail", "TicketEmail", "AlarmPhone", "MonthlyBudget", "SalesHours"),
         *("SalesFrom", "SalesDays", "SmsCountries", "BaseDomain", "CertificateArn"),
