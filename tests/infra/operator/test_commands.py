@@ -36,8 +36,8 @@ pytestmark = pytest.mark.usefixtures("moto")
 
 
 NO_OBJECT = (
-    "python -m infra.operator audit: error: name an object, such as agent#17, merchant#3, terminal#9, webhook#4, card#2, "
-    "drawer#<merchant>#<its ID>, stage#secret, or the e-mail of an agent."
+    "python -m infra.operator audit: error: name an object, such as agent#17, merchant#3, terminal#9, webhook#4, "
+    "card#2, drawer#<merchant>#<its ID>, stage#secret, or the e-mail of an agent."
 )
 
 
