@@ -114,6 +114,14 @@ def test_stripes_text_is_told_without_the_cards_number() -> None:
     assert (answer.code, answer.message) == (41, "Card 411111******1111 and 424242******4242 are lost.")
 
 
+def test_a_decline_whose_text_and_codes_are_odd_is_one_that_can_be_stored() -> None:
+    error = {"type": "card_error", "code": ["x"], "decline_code": {}, "message": "Lost \ud83d"}
+
+    answer = Stripe(Line(CREATED, METHOD, (402, {"error": error}))).authorize(REQUEST, 5)
+
+    assert (answer.code, answer.message, answer.acquirer_tran_id) == (CODE_OF_OTHERS, "Lost ?", "pi_1")
+
+
 @pytest.mark.parametrize("code", ["amount_too_small", "amount_too_large"])
 @pytest.mark.parametrize("before", [(), (CREATED, METHOD)])
 def test_an_amount_that_stripe_refuses_is_a_decline(code: str, before: tuple[Answer, ...]) -> None:

@@ -375,9 +375,9 @@ def _declined(code: int, error: "Object", card: CardData | None, intent: str | N
 
 
 def _text(error: "Object", card: CardData | None) -> str:
-    """Return Stripe's text for people, with card numbers masked."""
+    """Return Stripe's text for people, with card numbers masked. Half a surrogate pair cannot be stored: it is `?`."""
     text, details = error.get("message"), card.details if card else None
-    return _masked(text, details) if isinstance(text, str) else ""
+    return _masked(text.encode(errors="replace").decode(), details) if isinstance(text, str) else ""
 
 
 def _masked(text: str, details: CardDetails | None) -> str:

@@ -56,4 +56,4 @@ def code_of(error: Mapping[str, Any]) -> int:
 
 def is_about_amount(error: Mapping[str, Any]) -> bool:
     """Return whether Stripe cannot take the amount."""
-    return error.get("code") in AMOUNTS or error.get("param") == "amount"
+    return str(error.get("code")) in AMOUNTS or error.get("param") == "amount"
