@@ -47,6 +47,7 @@ NAMES = {
     "OUTERCARD": "Assets:Clearing:OUTERCARD",
     "SANDBOX": "Assets:Clearing:SANDBOX",
     "ISO8583": "Assets:Clearing:ISO8583",
+    "STRIPE": "Assets:Clearing:STRIPE",
 }
 few_runs = settings(
     max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
