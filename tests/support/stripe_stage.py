@@ -52,7 +52,7 @@ def check_request(request: Request) -> None:
         named = {one["name"]: one["schema"] for one in operation["parameters"]}
         schema = {"type": "object", "properties": named, "additionalProperties": False}
     assert_fits(request.params, schema, request.path)
-    assert not re.search(r"(?<![A-Za-z0-9])[0-9]{12,}", json.dumps([request.key, {**request.params, "card": None}])), (
+    assert not re.search(r"(?<![A-Za-z0-9])[0-9]{13,}", json.dumps([request.key, {**request.params, "card": None}])), (
         request.path
     )
 
