@@ -294,7 +294,7 @@ def test_a_worker_that_dies_ends_the_run_and_the_next_run_does_what_it_left(call
         with lock:
             calls[at[0], at[1]] += 1
             number = calls[at[0], at[1]]
-        if at == (when, call) and number == 20:
+        if at == (when, call) and number == 5:
             raise StoppedError
 
     with serving(LIVING=FakeAcquirer()):
