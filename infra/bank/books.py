@@ -4,14 +4,13 @@ import contextlib
 import csv
 import io
 import json
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache, partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import iso4217
@@ -19,6 +18,8 @@ import iso4217
 from infra.bank.bank import Bank
 from infra.bank.ledger import Entry
 from infra.bank.server import HOST
+from infra.local import http_server
+from infra.local.http_server import Handler
 
 COLUMNS = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")
 
@@ -102,22 +103,17 @@ def _currency(number: str) -> tuple[str, int]:
 LIST = "/list/"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     timeout = 5
 
     def __init__(self, *arguments: Any, bank: Bank) -> None:
         self.bank = bank
         super().__init__(*arguments)
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  the name is http.server's
         """Answer /books and /list/YYYY-MM-DD."""
         status, kind, text = self._answer()
-        content = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        self.write(status, kind, text.encode())
 
     def _answer(self) -> tuple[int, str, str]:
         if self.path == "/books":
@@ -128,19 +124,10 @@ class _Handler(BaseHTTPRequestHandler):
                 return 200, "text/csv", list_of(self.bank, day)
         return 404, "text/plain", f"There are /books and {LIST}YYYY-MM-DD.\n"
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
-        """Log nothing."""
 
-
-@contextlib.contextmanager
-def serve(bank: Bank, port: int = 0) -> Iterator[str]:
+def serve(bank: Bank, port: int = 0) -> AbstractContextManager[str]:
     """Serve the books until the block ends; yield the URL. Raises OSError when the port is in use."""
-    with ThreadingHTTPServer((HOST, port), partial(_Handler, bank=bank)) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            yield f"http://{HOST}:{server.server_address[1]}"
-        finally:
-            server.shutdown()
+    return http_server.serve(partial(_Handler, bank=bank), port)
 
 
 def read_from(port: int, path: str) -> str:

@@ -12,16 +12,17 @@ import json
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from chalicelib import outside
-from infra.local.ports import HOST
+from infra.local import http_server
+from infra.local.http_server import Handler
 
 Object = dict[str, Any]
 LOST, NEVER_ARRIVED = "lost", "never arrived"
@@ -333,19 +334,19 @@ def has_check_digit(number: str) -> bool:
 REPORT = "/balance_report/"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     timeout = 30
 
     def __init__(self, *arguments: Any, stand_in: StripeStandIn) -> None:
         self.stand_in = stand_in
         super().__init__(*arguments)
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  the name is http.server's
         """Answer a request, or with the report of a day."""
         if self.path.startswith(REPORT):
             with contextlib.suppress(ValueError):
                 report = self.stand_in.balance_report(date.fromisoformat(self.path.removeprefix(REPORT)))
-                self._write(200, "text/csv", report.encode())
+                self.write(200, "text/csv", report.encode())
                 return
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         try:
@@ -353,27 +354,11 @@ class _Handler(BaseHTTPRequestHandler):
         except NoAnswerError:
             self.close_connection = True
             return
-        self._write(status, "application/json", json.dumps(answer).encode())
+        self.write(status, "application/json", json.dumps(answer).encode())
 
     do_POST = do_GET  # noqa: N815  the name is http.server's
 
-    def _write(self, status: int, kind: str, content: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
-        """Log nothing."""
-
-
-@contextlib.contextmanager
-def serve(stand_in: StripeStandIn, port: int = 0) -> Iterator[str]:
+def serve(stand_in: StripeStandIn, port: int = 0) -> AbstractContextManager[str]:
     """Serve the API until the block ends; yield its URL."""
-    with ThreadingHTTPServer((HOST, port), partial(_Handler, stand_in=stand_in)) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            yield f"http://{HOST}:{server.server_address[1]}"
-        finally:
-            server.shutdown()
+    return http_server.serve(partial(_Handler, stand_in=stand_in), port)
