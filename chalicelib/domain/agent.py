@@ -76,6 +76,11 @@ class Agent:
     avatar_key: str | None = None
     totp_on: bool = False
 
+    @property
+    def is_active(self) -> bool:
+        """Return whether it is neither blocked nor deleted."""
+        return self.state == ACTIVE and not self.deleted
+
 
 @dataclass(frozen=True)
 class Login:

@@ -79,3 +79,8 @@ class Merchant:
     price_list_version: int = 0  # of its price list; 0: it has none
     taxes: tuple[Tax, ...] = ()  # of its price list
     taxes_changed_at: datetime | None = None  # when its price list last took away or changed a tax
+
+    @property
+    def is_active(self) -> bool:
+        """Return whether it is neither blocked nor deleted."""
+        return self.state == ACTIVE and not self.deleted

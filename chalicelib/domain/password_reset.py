@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Login
+from chalicelib.domain.agent import NO_CLIENT, Agent, Login
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.message_limits import PER_ADDRESS, Limit
 from chalicelib.domain.outbox import EMAIL, NOTICE, RESET, Outbox
@@ -44,9 +44,9 @@ def new_link(name: str, agent: Agent, login: Login, now: datetime) -> ResetLink:
 
 def may_have_link(agent: Agent | None, merchant: Merchant | None) -> bool:
     """Return whether an agent gets a link: an active administrator of an active merchant, or an active system user."""
-    if agent is None or agent.deleted or agent.state != ACTIVE or not is_manager(agent):
+    if agent is None or not agent.is_active or not is_manager(agent):
         return False
-    return agent.client_id == NO_CLIENT or bool(merchant and merchant.state == ACTIVE and not merchant.deleted)
+    return agent.client_id == NO_CLIENT or bool(merchant and merchant.is_active)
 
 
 def is_good(link: ResetLink, agent: Agent, login: Login, now: datetime) -> bool:

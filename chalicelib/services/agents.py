@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.domain import agent_assignments, permissions
-from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
+from chalicelib.domain.agent import BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
 from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import Merchant
@@ -181,7 +181,7 @@ def _checks_of_administrator(caller: Agent, before: Agent, after: Agent, ended: 
 
 
 def _is_active_administrator(agent: Agent) -> bool:
-    return permissions.is_administrator(agent) and agent.state == ACTIVE and not agent.deleted
+    return permissions.is_administrator(agent) and agent.is_active
 
 
 def _other_administrator(client_id: int, ended: set[int]) -> Agent | None:

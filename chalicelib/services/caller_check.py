@@ -70,7 +70,7 @@ def admit(
     lacks_factor = agent.is_system_user and not agent.totp_on and settings().system_users_need_totp
     if lacks_factor and (caller.by or (caller.session and not may_lack_factor)):
         raise ServiceError(ErrorCode.SECOND_FACTOR)
-    if caller.client_id != NO_CLIENT and (merchant is None or merchant.deleted or merchant.state != ACTIVE):
+    if caller.client_id != NO_CLIENT and (merchant is None or not merchant.is_active):
         raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
     if session is not None and session.remembered_for and not permissions.may_be_remembered(agent, merchant):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
@@ -99,7 +99,7 @@ def admit_to_transaction(
 
 def _is_outdated(agent: Agent | None, caller: Caller) -> bool:
     """Return whether the authorizer's answer may no longer hold: for another credential of an active agent it does."""
-    if agent is None or agent.deleted or agent.state != ACTIVE:
+    if agent is None or not agent.is_active:
         return False
     is_over = caller.ends_at is not None and outside.now() >= caller.ends_at
     return is_over or (caller.by == PASSWORD and agent.totp_on) or agent.credential_version != caller.credential_version

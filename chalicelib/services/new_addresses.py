@@ -4,7 +4,7 @@ import secrets as random_source
 from contextlib import suppress
 from datetime import datetime
 
-from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent
+from chalicelib.domain.agent import NO_CLIENT, Agent
 from chalicelib.domain.known_addresses import KnownAddress, known_address, new_address
 from chalicelib.domain.outbox import NOTICE
 from chalicelib.gateways.secrets import pseudonym
@@ -21,7 +21,11 @@ def remember(agent: Agent, source: str, now: datetime) -> None:
         write_one(update(key, {"until": record.until, "expires_at": record.expires_at}))
     if known and now < known.until:
         return
-    others = [one.email for one in agents.of_merchant(NO_CLIENT) if one.id != agent.id and _is_active(one)]
+    others = [
+        one.email
+        for one in agents.of_merchant(NO_CLIENT)
+        if one.id != agent.id and one.is_system_user and one.is_active
+    ]
 
     def writes(admitted: tuple[str, ...]) -> list[Write]:
         told = new_address(random_source.token_hex(16), agent, source, admitted, now)
@@ -31,7 +35,3 @@ def remember(agent: Agent, source: str, now: datetime) -> None:
         admitted = message_limits.admit(others, NO_CLIENT, agent.id, now, writes=writes)
         if withheld := len(others) - len(admitted):
             message_limits.log_withheld(NOTICE, NO_CLIENT, agent.id, withheld)
-
-
-def _is_active(agent: Agent) -> bool:
-    return agent.is_system_user and agent.state == ACTIVE and not agent.deleted

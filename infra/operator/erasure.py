@@ -23,7 +23,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
-from chalicelib.domain.agent import ACTIVE, Agent
+from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.deliveries import Delivery, begun
 from chalicelib.domain.drawer import Drawer
@@ -134,7 +134,7 @@ def agent_to_erase(number: int) -> tuple[Agent, Merchant | None]:
     agent = read(agents.key(number))
     if agent is None:
         sys.exit(f"There is no agent {number}: `who` finds it.")
-    if agent.state == ACTIVE and not agent.deleted:
+    if agent.is_active:
         sys.exit(f"Agent {number}, {one_line(agent.name)}, is active: block it first. Nothing is erased.")
     return agent, read(merchants.key(agent.client_id))
 

@@ -62,7 +62,7 @@ def _shops() -> Iterator[str]:
     for one in every(merchants.TABLE, Merchant):
         if stop := "blocked" if one.state != ACTIVE else "cards stopped" if are_stopped(one) else "":
             stopped += [] if one.deleted else [f"{one.id}, {one.name}: {stop}"]
-        if one.state != ACTIVE or one.deleted:
+        if not one.is_active:
             continue
         today = business_day(now, one.gmt)
         moved = list(chain.from_iterable(takings.by_day(one.id, Period(today, today), None)))

@@ -202,7 +202,7 @@ def _system_users() -> list[Agent]:
 
 def _another_active(agent: Agent) -> Agent | None:
     others = (one for one in _system_users() if one.id != agent.id)
-    return next((one for one in others if one.state == ACTIVE and not one.deleted), None)
+    return next((one for one in others if one.is_active), None)
 
 
 def _rows(now: datetime) -> Iterable[tuple[str, ...]]:
