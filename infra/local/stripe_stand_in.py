@@ -187,7 +187,7 @@ class StripeStandIn:
         return make()
 
     def _new(self, prefix: str, kind: str, **facts: Any) -> Object:
-        name = f"{prefix}_{self.account}{len(self.objects) + 1:08}"
+        name = f"{prefix}_{self.account}N{len(self.objects) + 1:08}"
         created = int(self.clock().timestamp())
         self.objects[name] = {"id": name, "object": kind, "created": created, "livemode": False, "metadata": {}} | facts
         return self.objects[name]
